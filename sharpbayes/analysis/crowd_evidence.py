@@ -17,7 +17,8 @@ def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
     """Return the group ``evidence`` of a crowd: how many people and items stand behind its groups.
 
     Of ``raters (group)`` and ``items (group, by)`` these are ``raters``, ``items`` of all strata
-    and ``few_raters`` over (group); the attribute ``limits`` is a JSON list of sentences.
+    and ``few_raters`` over (group); the attribute ``limits`` is a JSON list of sentences, and
+    ``remarks`` of those among them that leave every statement standing.
 
     >>> counts = xr.Dataset(
     ...     {"raters": ("group", [40, 6]), "items": (("group", "by"), [[90], [80]])},
@@ -33,8 +34,10 @@ def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
     # Of a group without a number its own reason is said.
     hm = responsiveness.get("hm", responsiveness["items"])
     measured = hm.sel(by="all", drop=True).notnull()
-    limits = [*_few_raters(raters[(is_small & measured).to_numpy()]), *_ungrouped(raters)]
-    return evidence.drop_attrs(deep=True).assign_attrs(limits=json.dumps(limits))
+    remarks = list(_ungrouped(raters))
+    limits = [*_few_raters(raters[(is_small & measured).to_numpy()]), *remarks]
+    texts = {"limits": json.dumps(limits), "remarks": json.dumps(remarks)}
+    return evidence.drop_attrs(deep=True).assign_attrs(texts)
 
 
 def _ungrouped(raters: xr.DataArray) -> Iterator[str]:

@@ -14,7 +14,7 @@ from sharpbayes.report.panel_decision import (
     tolerance_beyond_tails,
     tolerance_sentences,
 )
-from sharpbayes.report.stability import METRICS, panel_stability
+from sharpbayes.report.stability import METRICS, chance_of_lowest, panel_stability
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
@@ -159,7 +159,15 @@ class PanelAnswer:
             yield self._bootstrap_beside(carried=carried)
         else:
             yield self._bootstrap_lowest(carried=carried)
+        yield from self._chance_of_lowest()
         yield from [*(self.limits if carried else ()), *self.remarks]
+
+    def _chance_of_lowest(self) -> Iterator[str]:
+        """That the lowest of several alike models came out so partly by chance."""
+        if self.ordered_by and not self.is_disputed:
+            names = self.lowest_by(self.ordered_by)
+            similar = [x for x in self._similar(self.ordered_by, names) if x not in names]
+            yield from chance_of_lowest(self.ordered_by, names[0], [*names[1:], *similar])
 
     @property
     def _without_risk(self) -> list[str]:

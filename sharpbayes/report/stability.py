@@ -1,6 +1,6 @@
 """How far the answer depends on one judge or expert, and on settings of the weights."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xarray as xr
@@ -12,6 +12,8 @@ from sharpbayes.report.tables.format import number
 
 # A change that is smaller rounds to 0.00.
 NO_CHANGE = 0.005
+# Of so many others the lowest came out lowest partly by chance.
+MANY = 2
 # Metrics of which the lowest model is compared without each judge.
 METRICS = {"cvar": "tail risk", "mean": "mean log-risk", "policy_score": "policy score"}
 
@@ -66,6 +68,20 @@ def has_rivals(view: View) -> bool:
         return int(view["profile/cvar"].count()) > 1
     hm = view.select(ALL_ITEMS)["responsiveness/hm"]
     return int(hm.sel(group=hm["group"] != "all").count()) > 1
+
+
+def chance_of_lowest(metric: str, first: str, similar: Sequence[str]) -> Iterator[str]:
+    """Yield that a model came out lowest of several that are alike partly by chance.
+
+    ``similar`` are the models that the bootstrap does not distinguish from it. How often intervals
+    of such a model hold its value: docs/benchmarks/coverage_bootstrap.md.
+    """
+    if len(similar) >= MANY:
+        yield (
+            f"{first} has the lowest observed {METRICS[metric]} of {len(similar) + 1} models that "
+            "the bootstrap does not distinguish: its value is more likely too low than too high, "
+            "and its interval holds less often than stated."
+        )
 
 
 def judges_by(view: View, metric: str) -> xr.Dataset | None:

@@ -149,7 +149,8 @@ def heed_few_raters(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
     """
     limits = json.loads(results["evidence"].attrs["limits"]) if "evidence" in results else []
     remark = results["posterior_responsiveness"].attrs.get("remark", "")
-    if limits and not group.attrs["best_size"]:
+    remarks = json.loads(results["evidence"].attrs.get("remarks", "[]")) if limits else []
+    if len(limits) > len(remarks) and not group.attrs["best_size"]:
         group = group.assign_attrs(verdict="cannot tell")
     return group.assign_attrs(limits=json.dumps([*limits, *filter(None, [remark])]))
 

@@ -60,6 +60,11 @@ TABLES: dict[str, tuple[str, ...]] = {
         "sharpbayes/analysis/profile_interval.py",
         *(f"{OWN}/prompt_worlds.py", f"{OWN}/coverage_bootstrap.py"),
     ),
+    "named_lowest.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        "sharpbayes/analysis/profile_interval.py",
+        *(f"{OWN}/prompt_worlds.py", f"{OWN}/coverage_bootstrap.py", f"{OWN}/named_lowest.py"),
+    ),
     "updates.csv": (
         *(*SAMPLING, "sharpbayes/bayes/predict", "sharpbayes/bayes/update.py"),
         *("sharpbayes/data/growth.py", "models", f"{OWN}/updates.py"),

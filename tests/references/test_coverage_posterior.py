@@ -49,13 +49,14 @@ KNOWN = {"200 prompts", "labels inside", "experts inside"}
 
 
 def test_intervals_cover_the_truth_that_they_are_about():
-    """90% of them do, give or take 3 points and twice the Monte Carlo error."""
+    """Between 87 and 95% of them do, give or take twice the Monte Carlo error."""
     rows = rows_of(TABLE)
     assert {row["studies"] for row in rows.values()} == {"400"}
     matching = {key: row for key, row in rows.items() if key[0] in KNOWN and key[2:] in MATCHING}
     assert len(matching) == 3 * 3 + 2 * 2 * 3
     for key, row in matching.items():
-        assert abs(float(row["coverage"]) - 0.9) <= 0.03 + 2 * float(row["error"]), key
+        margin = 2 * float(row["error"])
+        assert 0.87 - margin <= float(row["coverage"]) <= 0.95 + margin, key
 
 
 @pytest.mark.parametrize("labels", ["labels", "experts"])

@@ -358,6 +358,20 @@ def test_an_answer_that_leans_on_a_judge():
     )
 
 
+def test_the_lowest_of_several_alike_models_is_partly_chance():
+    says = (
+        "b has the lowest observed tail risk of 3 models that the bootstrap does not distinguish: "
+        "its value is more likely too low than too high, and its interval holds less often than "
+        "stated."
+    )
+    alike = [{"a", "b"}, {"b", "c"}]
+    assert says in answer(panel(alike=alike))
+    assert says in answer(fitted_panel(alike=alike))
+    assert not any("more likely too low" in x for x in answer(panel(alike=[{"a", "b"}])))
+    few = evidence("abc", tail=0.5, limits=["Few prompts."], carried=[])
+    assert says not in answer(add(panel(alike=alike), evidence=few))
+
+
 def test_where_tails_do_not_tell_the_judges_of_the_mean_are_named():
     one = stability(("judge", "j1", "b", False, 0.5), ("judge", "j2", "b", False, 0.1))
     few = evidence("abc", tail=1.5, limits=["Few prompts."], carried=[])

@@ -178,9 +178,10 @@ def test_ratings_of_present_raters_are_offered_where_they_are_missing(fitted):
 def test_few_raters_are_no_reason_to_stop():
     group = xr.Dataset(attrs={"verdict": "stop", "best_size": 0})
 
-    def heeded(limits, **changes):
+    def heeded(limits, remarks=(), **changes):
+        texts = {"limits": json.dumps(limits), "remarks": json.dumps(remarks)}
         groups = {
-            "/evidence": xr.Dataset(attrs={"limits": json.dumps(limits)}),
+            "/evidence": xr.Dataset(attrs=texts),
             "/posterior_responsiveness": xr.Dataset(attrs={"remark": "Lower bounds."}),
         }
         return heed_few_raters(group.assign_attrs(changes), xr.DataTree.from_dict(groups)).attrs
@@ -189,6 +190,9 @@ def test_few_raters_are_no_reason_to_stop():
     assert heeded(["Few."])["verdict"] == "cannot tell"
     assert heeded(["Few."], best_size=3)["verdict"] == "stop"
     assert json.loads(heeded(["Few."])["limits"]) == ["Few.", "Lower bounds."]
+    # Raters without a group leave every statement on groups standing.
+    assert heeded(["No group."], remarks=["No group."])["verdict"] == "stop"
+    assert heeded(["Few.", "No group."], remarks=["No group."])["verdict"] == "cannot tell"
 
 
 def test_an_answer_where_no_pair_is_open(plan):
