@@ -63,7 +63,9 @@ REMEDIES: dict[str, str] = {
     ),
     "halo": (
         "A judge has one impression of an answer, which moves all of its indicators: add to the "
-        'model file `[[location]]` with `by = ["judge", "model", "prompt"]`.'
+        'model file `[[location]]` with `by = ["judge", "model", "prompt"]`, and give the term by '
+        '`["model", "prompt", "dimension"]` the key `correlated_over = "dimension"`: without it, '
+        "answers that are severe in several dimensions pass for halo."
     ),
     "prompt_dimension_correlation": DIMENSION_REMEDY,
     "rater_agreement": (

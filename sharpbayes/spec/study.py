@@ -64,7 +64,7 @@ class Sampler(base.Spec):
     """Largest share of transitions that diverge. Also fewer fail a fit if they bias a parameter."""
     min_bfmi: base.NonNegative = 0.3
     """Smallest E-BFMI (energy Bayesian fraction of missing information) of a chain. A smaller one
-    fails a fit where the energy misses the limits of a single effect."""
+    fails a fit where the log density misses the limits of a single effect."""
     max_depth_share: base.Share = 0.1
     """Largest share of transitions that end at `max_depth`."""
 

@@ -22,7 +22,7 @@ VARIABLES = """
   model, other: number: prob_less prob_less_mcse unresolved
   model, tier: number: prob_tier prob_tier_mcse
 /diagnostics
-  -: number: converged divergence_share divergences energy_ess energy_rhat max_depth_share
+  -: number: converged divergence_share divergences logp_ess logp_rhat max_depth_share
   chain: number: bfmi
   limit: number: shortfall
   parameter: number: divergence_shift ess_bulk ess_tail rhat

@@ -139,7 +139,9 @@ def test_remedies_are_said_once_and_follow_the_failed_checks():
     )
     assert REMEDIES["halo"] == (
         "A judge has one impression of an answer, which moves all of its indicators: add to the "
-        'model file `[[location]]` with `by = ["judge", "model", "prompt"]`.'
+        'model file `[[location]]` with `by = ["judge", "model", "prompt"]`, and give the term by '
+        '`["model", "prompt", "dimension"]` the key `correlated_over = "dimension"`: without it, '
+        "answers that are severe in several dimensions pass for halo."
     )
     assert REMEDIES["item_kurtosis"] == (
         "Items have heavier tails than normal effects, or are of several kinds: give the term by "

@@ -50,9 +50,9 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
 
     R-hat is rank-normalised split R-hat, ESS bulk and tail (Vehtari et al. 2021), E-BFMI that of
     Betancourt (2016) by chain, ``max_depth_share`` the share of transitions that ended at the
-    largest depth. A small E-BFMI says that energies change slowly; it fails a fit where the energy
-    misses the wider limits of a single effect (``energy_rhat``, and ``energy_ess``, the smaller of
-    bulk and tail), so that chains are too short for that. A parameter that never varies (the
+    largest depth. A small E-BFMI says that energies change slowly; it fails a fit where the log
+    density misses the wider limits of a single effect (``logp_rhat``, and ``logp_ess``, the smaller
+    of bulk and tail), so that chains are too short for that. A parameter that never varies (the
     diagonal of a correlation matrix, a level without ratings) has missing numbers and does not
     count; one with draws missing in part fails. For single effects of a term with more than 12
     levels the limits are 1 + 5 (max_rhat - 1) and a quarter of ``target_ess``.
@@ -72,8 +72,9 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     finite = np.isfinite(values)
     complete, partial_draws = finite.all(axis=(1, 2)), finite.any(axis=(1, 2))
     numbers = _rhat_and_ess_in_blocks(values, complete & (np.ptp(values, (1, 2)) > 0.0))
-    energy, diverging = (
-        statistics[name].transpose("chain", "draw").to_numpy() for name in ("energy", "diverging")
+    energy, logp, diverging = (
+        statistics[name].transpose("chain", "draw").to_numpy()
+        for name in ("energy", "logp", "diverging")
     )
     table = xr.Dataset(
         {
@@ -84,7 +85,7 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
             "divergence_share": float(diverging.mean()),
             "divergence_shift": ("parameter", shift_by_divergences(values, diverging)),
             "bfmi": ("chain", np.atleast_1d(bfmi(energy))),
-            **_measure_energy(energy),
+            **_measure_log_density(logp),
             "max_depth_share": float((statistics["depth"] >= sampler.max_depth).mean()),
         },
         {"parameter": labels, "chain": posterior["chain"]},
@@ -121,10 +122,14 @@ def shift_by_divergences(values: Floats, diverging: NDArray[np.bool_]) -> Floats
     return shift
 
 
-def _measure_energy(energy: Floats) -> dict[str, float]:
-    """R-hat of the energy, and the smaller of its bulk and tail ESS."""
-    rhat, bulk, tail = (float(number[0]) for number in rhat_and_ess(energy[None]))
-    return {"energy_rhat": rhat, "energy_ess": min(bulk, tail)}
+def _measure_log_density(logp: Floats) -> dict[str, float]:
+    """R-hat of the log density, and the smaller of its bulk and tail ESS.
+
+    It stands for the energy, which cannot be compared between chains: nutpie's contains the log
+    determinant of the masses of its chain.
+    """
+    rhat, bulk, tail = (float(number[0]) for number in rhat_and_ess(logp[None]))
+    return {"logp_rhat": rhat, "logp_ess": min(bulk, tail)}
 
 
 def _shortfalls(table: xr.Dataset, large: NDArray[np.bool_], sampler: Sampler) -> list[float]:
@@ -146,14 +151,14 @@ def _shortfalls(table: xr.Dataset, large: NDArray[np.bool_], sampler: Sampler) -
 
 
 def _energy_shortfall(table: xr.Dataset, sampler: Sampler) -> float:
-    """How many times E-BFMI misses its limit; at most what the energy misses as a single effect."""
+    """How many times E-BFMI misses its limit; at most what the log density misses as an effect."""
     of_bfmi = sampler.min_bfmi / max(float(table["bfmi"].min()), TINY)
-    of_energy = [
-        (float(table["energy_rhat"]) - 1.0) / (sampler.max_rhat - 1.0) / RHAT_FACTOR,
-        sampler.target_ess * ESS_FACTOR / max(float(table["energy_ess"]), TINY),
+    of_density = [
+        (float(table["logp_rhat"]) - 1.0) / (sampler.max_rhat - 1.0) / RHAT_FACTOR,
+        sampler.target_ess * ESS_FACTOR / max(float(table["logp_ess"]), TINY),
     ]
-    # An energy that never varies has no R-hat: its E-BFMI decides.
-    return of_bfmi if np.isnan(of_energy).any() else min(of_bfmi, max(of_energy))
+    # A density that never varies has no R-hat: the E-BFMI decides.
+    return of_bfmi if np.isnan(of_density).any() else min(of_bfmi, max(of_density))
 
 
 def max_shift(sampler: Sampler) -> float:
@@ -259,9 +264,9 @@ def _sampling_issues(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
         )
     if _energy_shortfall(table, sampler) > 1.0:
         yield (
-            f"E-BFMI down to {bfmi_min:.2f} (at least {sampler.min_bfmi:g}), and the energy has an "
-            f"R-hat of {float(table['energy_rhat']):.3f} and an ESS of "
-            f"{float(table['energy_ess']):.0f}"
+            f"E-BFMI down to {bfmi_min:.2f} (at least {sampler.min_bfmi:g}), and the log density "
+            f"has an R-hat of {float(table['logp_rhat']):.3f} and an ESS of "
+            f"{float(table['logp_ess']):.0f}"
         )
     if share > sampler.max_depth_share:
         yield (

@@ -30,6 +30,8 @@ DIVERGENCE_RETRIES = 2
 # A chain with a smaller ESS of its own has not shown yet that it mixes.
 MIN_ESS_ALONE = 50
 BY_LENGTH = ("R-hat", "ESS", "E-BFMI")
+# An estimate of R-hat or ESS may be this many times off what chains come to.
+PACE_ERROR = 1.25
 
 
 @dataclass
@@ -169,8 +171,9 @@ def explain_stop(
             continue
         # Chains that mix halve what they miss by. How much one pair of lengths says of that is
         # mostly noise.
-        rate = 1.0 / LENGTH_FACTOR if limit in BY_LENGTH else now / last
-        if now * rate**remaining > 1:
+        by_length = limit in BY_LENGTH
+        rate, error = (1.0 / LENGTH_FACTOR, PACE_ERROR) if by_length else (now / last, 1.0)
+        if now * rate**remaining > error:
             return (
                 f"{limit} missed its limit {last:.1f} times over, then {now:.1f} times with twice "
                 "the draws; the remaining attempts do not reach it"

@@ -24,6 +24,7 @@ def trace_of(rng, *, size=(CHAINS, DRAWS), **variables):
     clean = {
         "diverging": np.zeros(size, dtype=bool),
         "energy": rng.normal(size=size),
+        "logp": rng.normal(size=size),
         "depth": np.full(size, 3),
     }
     statistics = {
@@ -32,7 +33,7 @@ def trace_of(rng, *, size=(CHAINS, DRAWS), **variables):
     return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": xr.Dataset(statistics)})
 
 
-STATISTICS = ("diverging", "energy", "depth")
+STATISTICS = ("diverging", "energy", "logp", "depth")
 
 
 def walk(rng, *, keep, size=(CHAINS, DRAWS)):
@@ -63,10 +64,10 @@ def test_numbers_are_those_of_arviz(rng, draws):
         assert numbers[1:] == pytest.approx(wanted["several"].to_numpy(), rel=1e-12)
     energies = trace["sample_stats"]["energy"]
     assert table["bfmi"].to_numpy() == pytest.approx(az.bfmi(energies.to_numpy()))
-    energy = xr.Dataset({"energy": energies})
-    ess = [az.ess(energy, method="bulk"), az.ess(energy, method="tail", prob=(0.05, 0.95))]
-    assert float(table["energy_ess"]) == pytest.approx(min(float(x["energy"]) for x in ess))
-    assert float(table["energy_rhat"]) == pytest.approx(float(az.rhat(energy)["energy"]))
+    logp = xr.Dataset({"logp": trace["sample_stats"]["logp"]})
+    ess = [az.ess(logp, method="bulk"), az.ess(logp, method="tail", prob=(0.05, 0.95))]
+    assert float(table["logp_ess"]) == pytest.approx(min(float(x["logp"]) for x in ess))
+    assert float(table["logp_rhat"]) == pytest.approx(float(az.rhat(logp)["logp"]))
 
 
 def test_many_blocks_keep_their_order(rng):
@@ -153,12 +154,13 @@ def test_divergences_are_placed(rng):
 
 def test_energy_and_depth_have_limits(rng):
     x = rng.normal(size=(CHAINS, DRAWS))
-    slow = check_convergence(trace_of(rng, x=x, energy=walk(rng, keep=0.95)), Sampler())
+    energy = walk(rng, keep=0.95)
+    slow = check_convergence(trace_of(rng, x=x, energy=energy, logp=-energy), Sampler())
     assert "E-BFMI down to 0." in slow.attrs["convergence_issues"]
     assert bool(
         check_convergence(trace_of(rng, x=x, energy=walk(rng, keep=0.5)), Sampler())["converged"]
     )
-    assert "the energy has an R-hat of 1.0" in slow.attrs["convergence_issues"]
+    assert "the log density has an R-hat of 1.0" in slow.attrs["convergence_issues"]
     depth = np.where(rng.random((CHAINS, DRAWS)) < 0.25, 10, 6)
     deep = check_convergence(trace_of(rng, x=x, depth=depth), Sampler())
     assert "25% of transitions ended at the largest depth 10" in deep.attrs["convergence_issues"]
@@ -169,17 +171,27 @@ def test_energy_and_depth_have_limits(rng):
 
 def test_slow_energies_pass_where_chains_are_long_enough_for_them(rng):
     x, energy = rng.normal(size=(CHAINS, DRAWS)), walk(rng, keep=0.95)
-    short = check_convergence(trace_of(rng, x=x, energy=energy), Sampler())
+    slow = trace_of(rng, x=x, energy=energy, logp=-energy)
+    short = check_convergence(slow, Sampler())
     assert not short["converged"]
-    assert float(short["energy_ess"]) < 100
+    assert float(short["logp_ess"]) < 100
     assert 1 < float(short["shortfall"].sel(limit="E-BFMI")) < 10
     # A single effect needs a quarter of what a scale needs.
-    needs_less = Sampler(target_ess=4 * int(short["energy_ess"]), max_rhat=1.05)
-    long = check_convergence(trace_of(rng, x=x, energy=energy), needs_less)
+    needs_less = Sampler(target_ess=4 * int(short["logp_ess"]), max_rhat=1.05)
+    long = check_convergence(slow, needs_less)
     assert float(long["bfmi"].min()) < 0.3
     assert bool(long["converged"])
-    needs_more = needs_less.model_copy(update={"target_ess": 4 * int(short["energy_ess"]) + 4})
-    assert not check_convergence(trace_of(rng, x=x, energy=energy), needs_more)["converged"]
+    needs_more = needs_less.model_copy(update={"target_ess": 4 * int(short["logp_ess"]) + 4})
+    assert not check_convergence(slow, needs_more)["converged"]
+
+
+def test_energies_are_not_compared_between_chains(rng):
+    """Those of a chain contain a constant of its own, the log determinant of its masses."""
+    x, logp = rng.normal(size=(CHAINS, DRAWS)), rng.normal(size=(CHAINS, DRAWS))
+    energy = walk(rng, keep=0.95) + 100.0 * np.arange(CHAINS)[:, None]
+    table = check_convergence(trace_of(rng, x=x, energy=energy, logp=logp), Sampler())
+    assert float(table["bfmi"].max()) < 0.3
+    assert bool(table["converged"])
 
 
 def heavy_by_turns(rng):
@@ -195,7 +207,10 @@ LIMITS = {
         lambda rng: {"diverging": rng.random((CHAINS, DRAWS)) < 0.03},
         {"max_divergence_share": 0.1},
     ),
-    "E-BFMI": (lambda rng: {"energy": walk(rng, keep=0.95)}, {"min_bfmi": 0.01}),
+    "E-BFMI": (
+        lambda rng: {name: walk(rng, keep=0.97) for name in ("energy", "logp")},
+        {"min_bfmi": 0.01},
+    ),
     "largest depth": (
         lambda rng: {"depth": np.where(rng.random((CHAINS, DRAWS)) < 0.5, 10, 6)},
         {"max_depth_share": 0.9},

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from sharpbayes.bayes.sampling.convergence import check_convergence
+from sharpbayes.bayes.sampling.convergence import LIMITS, check_convergence
 from sharpbayes.bayes.sampling.retries import (
     StoppingRule,
     attempt_seed,
+    explain_stop,
     lengthen,
     sample_until_converged,
 )
@@ -164,6 +166,21 @@ def test_short_chains_tell_no_pace(lengths, stops, rng):
         enough = rule(trace_of(rng, size=size, x=walk(rng, keep=keep, size=size)))
     assert enough == stops
     assert ("the remaining attempts do not reach it" in rule.reason) == stops
+
+
+@pytest.mark.parametrize(("missed", "stops"), [(2.2, False), (2.6, True)])
+def test_a_limit_that_twice_the_draws_may_reach_is_no_reason_to_stop(missed, stops, rng):
+    """An ESS of 182 of 400 is estimated too roughly to say that 400 will not be reached."""
+    trace = trace_of(rng, size=(4, 4000), x=rng.normal(size=(4, 4000)))
+    before, table = (
+        xr.Dataset({"rhat": ("parameter", [1.0]), "shortfall": ("limit", values)}).assign_coords(
+            limit=list(LIMITS)
+        )
+        for values in ([1.0, 2 * missed, 0.0, 0.0, 0.0], [1.0, missed, 0.0, 0.0, 0.0])
+    )
+    reason = explain_stop(trace, table, before, remaining=1)
+    assert reason.startswith("ESS missed its limit") == stops
+    assert bool(reason) == stops
 
 
 def test_the_reason_why_chains_stopped_leads_the_suggestions(rng):
