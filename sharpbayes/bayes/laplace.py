@@ -43,6 +43,7 @@ FIRST_RIDGE, RIDGE_FACTOR = 0.01, 4.0
 # Spreads of a trial run by which the first step is scaled.
 NARROWEST, WIDEST = 0.05, 1.0
 MOST_CORRECTIONS = 3
+TINY = float(np.finfo(float).tiny)
 
 NO_MODE = "the approximation has no mode: {}; fit without --preview"
 
@@ -143,17 +144,27 @@ class _Search:
 
     def move(self, step: Floats) -> None:
         """Go to the mode of the effects after a step of the top-level parameters."""
-        self.latest = self._mode_after(step)
+        self.latest = self._settle_at(self._step_from_mode(step), self.latest.factor)
 
-    def _mode_after(self, step: Floats) -> Conditional:
-        """Return the mode of the effects after a step of the top-level parameters."""
+    def _step_from_mode(self, step: Floats) -> Floats:
+        """Return a point near the mode of the effects after a step of the top-level parameters."""
         point = self.latest.point.copy()
         point[self.top] += step
         point[self.rest] -= _solve(self.latest.factor, self.latest.cross @ step)
-        return self._settle_at(point, self.latest.factor)
+        return point
 
     def _settle_at(self, point: Floats, factor: Floats | None) -> Conditional:
-        """Return the mode of the effects by Newton's method, an older factor as long as it does."""
+        """Return the mode of the effects near a point, with its second derivatives."""
+        point, density, gradient = self._find_mode(point, factor)
+        precision, cross = self._curvature_at(point, gradient)
+        factor, is_concave = _factorise(precision)
+        return Conditional(point, density, gradient, factor, cross, is_concave)
+
+    def _find_mode(self, point: Floats, factor: Floats | None) -> tuple[Floats, float, Floats]:
+        """Return the mode of the effects by Newton's method, an older factor as long as it does.
+
+        With it come the log density there and its gradient.
+        """
         distance = np.inf
         for _ in range(MOST_STEPS):
             density, gradient = self._density_at(point)
@@ -163,9 +174,7 @@ class _Search:
             step = _solve(factor, gradient[self.rest])
             earlier, distance = distance, float(step @ gradient[self.rest])
             if distance < EFFECTS_REACHED:
-                precision, cross = self._curvature_at(point, gradient)
-                factor, is_concave = _factorise(precision)
-                return Conditional(point, density, gradient, factor, cross, is_concave)
+                return point, density, gradient
             further, length = self._search_line(point, step, density, distance)
             if further is None and is_fresh:
                 break
@@ -207,23 +216,66 @@ class _Search:
         The derivative of -1/2 log det A by a coordinate is half the mean of its third derivatives
         along draws of the normal with precision A; the effects move with t.
         """
-        scatter = WIDE_STEP * _divide_factor(at.factor, self.probes)
-        points = np.tile(at.point, (2 * PROBES, 1))
-        points[:PROBES, self.rest] += scatter
-        points[PROBES:, self.rest] -= scatter
-        gradients = self.kernel.density(points)[1]
-        third: Floats = (gradients.mean(axis=0) - at.gradient) / WIDE_STEP**2
+        third = self._third_along(at.point, at.gradient, _divide_factor(at.factor, self.probes))
         moved: Floats = at.cross.T @ _solve(at.factor, third[self.rest])
         total: Floats = at.gradient[self.top] + third[self.top] - moved
         return total
 
+    def _third_along(self, point: Floats, gradient: Floats, scatter: Floats) -> Floats:
+        """Half the mean of third derivatives by a coordinate along vectors (vector, effect)."""
+        below, above = self._gradients_around(point, scatter)
+        both: Floats = (below.mean(axis=0) + above.mean(axis=0)) / 2.0 - gradient
+        return both / WIDE_STEP**2
+
+    def _precision_times(self, point: Floats, vectors: Floats) -> Floats:
+        """Precision of the effects times vectors (vector, effect), by differences of gradients."""
+        below, above = self._gradients_around(point, vectors)
+        return (below - above)[:, self.rest] / (2.0 * WIDE_STEP)
+
+    def _gradients_around(self, point: Floats, vectors: Floats) -> Floats:
+        """Gradients a wide step of each vector below and above a point, (2, vector, coordinate)."""
+        points = np.tile(point, (2, len(vectors), 1))
+        points[0][:, self.rest] -= WIDE_STEP * vectors
+        points[1][:, self.rest] += WIDE_STEP * vectors
+        gradients = self.kernel.density(points.reshape(-1, len(point)))[1]
+        return gradients.reshape(points.shape)
+
     def curvature(self) -> tuple[Floats, Floats]:
         """Return the gradient of log p(t | y) and its precision, by differences."""
         gradient = self.marginal_gradient(self.latest)
+        scatter = _divide_factor(self.latest.factor, self.probes)
+        product = self._precision_times(self.latest.point, scatter)
         steps = TOP_STEP * np.eye(len(self.top))
-        after = [self.marginal_gradient(self._mode_after(step)) for step in steps]
+        after = [self._marginal_gradient_after(step, scatter, product) for step in steps]
         precision = (gradient - np.array(after)) / TOP_STEP
         return gradient, (precision + precision.T) / 2.0
+
+    def _marginal_gradient_after(self, step: Floats, scatter: Floats, product: Floats) -> Floats:
+        """Return the gradient of log p(t | y) after a small step of the top-level parameters.
+
+        The precision of the effects is A + D there. ``scatter`` are vectors u of covariance A^-1,
+        and ``product`` is A u. To first order u - A^-1 D u / 2 has the covariance (A + D)^-1, and
+        A^-1 (b - D A^-1 b) is (A + D)^-1 b, so that D is needed along few vectors alone.
+        """
+        factor = self.latest.factor
+        point, _, gradient = self._find_mode(self._step_from_mode(step), factor)
+        change = self._precision_times(point, scatter) - product
+        third = self._third_along(point, gradient, scatter - _solve(factor, change.T).T / 2.0)
+        right = third[self.rest]
+        solution = _solve(factor, right)
+        size = max(float(np.sqrt(right @ solution)), TINY)
+        left = size * self._precision_times(point, solution[None] / size)[0]
+        solution += _solve(factor, right - left)
+        total: Floats = gradient[self.top] + third[self.top]
+        return total - self._cross_times(point, gradient, solution)
+
+    def _cross_times(self, point: Floats, gradient: Floats, vector: Floats) -> Floats:
+        """Cross derivatives by top-level parameters and effects, times a vector of effects."""
+        points = np.tile(point, (len(self.top), 1))
+        points[np.arange(len(self.top)), self.top] += STEP
+        second = (gradient - self.kernel.density(points)[1]) / STEP
+        product: Floats = second[:, self.rest] @ vector
+        return product
 
     def require_concave(self, precision: Floats) -> None:
         """Raise NoModeError where second derivatives are not those of a maximum."""

@@ -3,7 +3,6 @@
 import atexit
 import gc
 import json
-import sys
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +42,7 @@ from sharpbayes.cli.options import (
 from sharpbayes.cli.preview import refuse_others, save_preview
 from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, say, show_progress
 from sharpbayes.cli.shipped import shipped_text
+from sharpbayes.cli.startup import prepare_process
 from sharpbayes.cli.targets import refuse_folder, refuse_folders, refuse_unwritable, results_path
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import Phase
@@ -378,20 +378,9 @@ for command in (init, check, measure, fit, simulate, calibrate, compare, *DECIDI
     app.command(NAMES.get(command.__name__))(console.handle_errors(offered))
 
 
-def leave_out_dask() -> None:
-    """Keep xarray from loading Dask where no cluster is asked for.
-
-    It does wherever Dask is installed, and no command has an array of it. A process that has loaded
-    xarray already, which remembers that Dask is there, keeps it.
-    """
-    on_cluster = any(argument.startswith("--cluster") for argument in sys.argv)
-    if not on_cluster and "xarray" not in sys.modules:
-        sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
-
-
 def main() -> None:
     """Run the command line; imported modules are neither searched for garbage nor freed."""
     gc.set_threshold(GARBAGE_THRESHOLD)
     atexit.register(gc.freeze)
-    leave_out_dask()
+    prepare_process()
     app(prog_name="sharpbayes")

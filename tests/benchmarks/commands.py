@@ -26,6 +26,10 @@ COMMANDS = {
     "`fit quickstart`": (("fit", "quickstart", "--out", "panel.nc"), 5.0),
     "`fit quickstart_crowd`": (("fit", "quickstart_crowd", "--out", "crowd.nc"), 4.0),
     "`fit` of 13,036 ratings by a crowd": (("fit", "made.toml", "--out", "made.nc"), 7.0),
+    "`fit quickstart --preview`": (
+        ("fit", "quickstart", "--preview", "--out", "preview.nc"),
+        None,
+    ),
     "`measure quickstart`": (("measure", "quickstart", "--out", "measured.nc"), 1.5),
     "`weigh` of the panel's fit": (
         ("weigh", "panel.nc", "--weights", "precautionary", "--out", "weighed.nc"),

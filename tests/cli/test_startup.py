@@ -1,0 +1,14 @@
+"""What a process of the command line sets before it loads libraries."""
+
+import os
+
+import pytest
+
+from sharpbayes.cli.startup import BLAS_VARIABLES, limit_blas_threads
+
+
+@pytest.mark.parametrize("given", [{}, {"OPENBLAS_NUM_THREADS": "4"}])
+def test_linear_algebra_has_one_thread_unless_the_environment_says_otherwise(monkeypatch, given):
+    monkeypatch.setattr(os, "environ", dict(given))
+    limit_blas_threads()
+    assert os.environ == dict.fromkeys(BLAS_VARIABLES, "1") | given
