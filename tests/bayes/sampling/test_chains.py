@@ -30,7 +30,7 @@ def together(design):
 
 
 def test_a_chain_alone_is_that_chain_of_all(design, together):
-    alone = sample_chain(design, parameter_layout(design), SAMPLER, chain_seeds(5, 3)[1])
+    alone = sample_chain(parameter_layout(design), SAMPLER, chain_seeds(5, 3)[1])
     for name in ("logp", "energy", "n_steps"):
         assert np.array_equal(alone[name], together["sample_stats"][name][1])
 
