@@ -1,8 +1,8 @@
 """Objects on processes of Dask distributed: built once, called often, built again if one dies."""
 
+import itertools
 import os
 import signal
-import threading
 from functools import partial
 
 import numpy as np
@@ -92,9 +92,28 @@ def here(design):
     return sample_kernel(design, SAMPLER, seed=3)
 
 
-def sample_on(workers, design):
-    execution = Execution(workers.map, start_actors=partial(ClusterActors, workers))
-    return sample_kernel(design, SAMPLER, seed=3, execution=execution)
+def sample_on(workers, design, start=None):
+    start = start or partial(ClusterActors, workers)
+    return sample_kernel(
+        design, SAMPLER, seed=3, execution=Execution(workers.map, start_actors=start)
+    )
+
+
+def start_and_kill(workers, number, *, at):
+    """Start objects; before some of the calls so many processes are killed."""
+
+    def start(build, arguments):
+        actors, calls = ClusterActors(workers, build, arguments), itertools.count()
+
+        def call(messages):
+            if next(calls) in at:
+                for process in list(workers.client.cluster.workers.values())[:number]:
+                    os.kill(process.pid, signal.SIGKILL)
+            return actors(messages)
+
+        return call
+
+    return start
 
 
 @pytest.mark.slow
@@ -107,32 +126,15 @@ def test_a_fit_is_the_same_on_any_number_of_workers(number, design, here):
 @pytest.mark.slow
 def test_a_fit_is_the_same_though_workers_are_killed(workers, design, here):
     messages = []
-
-    def kill_one():
-        for process in list(workers.client.cluster.workers.values())[:1]:
-            os.kill(process.pid, signal.SIGKILL)
-
     workers.progress = messages.append
-    timers = [threading.Timer(seconds, kill_one) for seconds in (2.0, 4.0)]
-    for timer in timers:
-        timer.start()
-    on_cluster = sample_on(workers, design)
-    for timer in timers:
-        timer.cancel()
-    xr.testing.assert_identical(on_cluster, here)
+    start = start_and_kill(workers, 1, at={100, 600})
+    xr.testing.assert_identical(sample_on(workers, design, start), here)
     assert any(message.endswith("lost: built again") for message in messages)
 
 
 @pytest.mark.slow
 def test_a_fit_whose_workers_are_all_lost_ends_with_their_error(workers, design, monkeypatch):
     monkeypatch.setattr(module, "MAX_LOSSES", 1)
-    processes = list(workers.client.cluster.workers.values())
-
-    def kill_all():
-        for process in processes:
-            os.kill(process.pid, signal.SIGKILL)
-
-    timer = threading.Timer(2.0, kill_all)
-    timer.start()
+    start = start_and_kill(workers, 2, at={100})
     with pytest.raises(ClusterError, match="no part was computed; they may lack memory"):
-        sample_on(workers, design)
+        sample_on(workers, design, start)

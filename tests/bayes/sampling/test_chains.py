@@ -152,3 +152,12 @@ def test_ctrl_c_before_any_draw_is_told_as_that(design):
     endless = SAMPLER.model_copy(update={"tune": 1_000_000})
     with pytest.raises(KeyboardInterrupt):
         sample_kernel(design, endless, seed=5, execution=Execution(progress=ctrl_c))
+
+
+def test_a_fit_in_parts_agrees_within_monte_carlo_error(design, together):
+    parts = sample_kernel(design, SAMPLER.model_copy(update={"data_parts": 3}), seed=5)
+    for name, draws in together["posterior"].data_vars.items():
+        one, other = (x.stack(sample=("chain", "draw")) for x in (draws, parts["posterior"][name]))
+        error = one.std("sample") * np.sqrt(2 / one.sizes["sample"])
+        far = abs(one.mean("sample") - other.mean("sample")) > 5 * error + 1e-12
+        assert not far.any(), name
