@@ -131,8 +131,8 @@ class PartLikelihood:
 class PartsDensity:
     """Log density and gradient of a design by the sums over parts of its ratings.
 
-    ``compute`` returns the result of each part from its inputs. Its errors are kept, because the
-    sampler passes on their text alone.
+    ``compute`` returns the result of each part from its inputs. Its errors are kept for
+    :meth:`check`, because the sampler does not survive one.
     """
 
     layout: ParameterLayout  # without ratings
@@ -158,15 +158,26 @@ class PartsDensity:
 
     def likelihood(self, x: Floats) -> PartResult:
         """Return the log-likelihood of all ratings and its derivatives, added part by part."""
-        try:
-            results = self.compute([x[inputs] for inputs in self.inputs])
-        except Exception as error:
-            self.errors.append(error)
-            raise
-        dx = np.zeros_like(x)
-        for inputs, (_, derivatives) in zip(self.inputs, results, strict=True):
+        dx, value = np.zeros_like(x), 0.0
+        for inputs, (of_part, derivatives) in zip(self.inputs, self._ask_parts(x), strict=True):
             dx[inputs] += derivatives
-        return sum(value for value, _ in results), dx
+            value += of_part
+        return value, dx
+
+    def _ask_parts(self, x: Floats) -> list[PartResult]:
+        """Return the results of parts; missing ones from the first error on."""
+        messages = [x[inputs] for inputs in self.inputs]
+        if not self.errors:
+            try:
+                return self.compute(messages)
+            except Exception as error:  # noqa: BLE001 - the sampler dies of an error in a chain
+                self.errors.append(error)
+        return [(np.nan, message) for message in messages]
+
+    def check(self) -> None:
+        """Raise the first error of a part."""
+        if self.errors:
+            raise self.errors[0]
 
     def constrain(self, z: Floats) -> Floats:
         """Return what is stored of a draw."""

@@ -104,6 +104,7 @@ def _sample_here(
     *,
     seed: int,
     execution: Execution,
+    check: Callable[[], None] = lambda: None,
 ) -> xr.DataTree:
     """Sample chains in this process to the length where they have converged; label their draws."""
     rule = StoppingRule(sampler)
@@ -113,6 +114,7 @@ def _sample_here(
         seed=seed,
         execution=execution,
         is_enough=lambda chains: rule(label(chains)),
+        check=check,
     )
     trace = label(chains)
     trace.attrs = _describe(rule, length)
@@ -136,10 +138,11 @@ def _sample_parts(
         execution = replace(execution, cores=sampler.chains)
     compiled = compile_parts(density, starts)
     try:
-        return _sample_here(compiled, sampler, label, seed=seed, execution=execution)
-    except RuntimeError:  # nutpie's, with the text of the error of a chain
-        if density.errors:
-            raise density.errors[0] from None
+        return _sample_here(
+            compiled, sampler, label, seed=seed, execution=execution, check=density.check
+        )
+    except RuntimeError:  # nutpie's: no start has a density
+        density.check()
         raise
 
 
