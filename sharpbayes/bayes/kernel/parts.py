@@ -165,14 +165,14 @@ class PartsDensity:
         return value, dx
 
     def _ask_parts(self, x: Floats) -> list[PartResult]:
-        """Return the results of parts; missing ones from the first error on."""
+        """Return the results of parts; from the first error on those of no ratings."""
         messages = [x[inputs] for inputs in self.inputs]
         if not self.errors:
             try:
                 return self.compute(messages)
-            except Exception as error:  # noqa: BLE001 - the sampler dies of an error in a chain
+            except Exception as error:  # noqa: BLE001 - the sampler panics at an error in a chain
                 self.errors.append(error)
-        return [(np.nan, message) for message in messages]
+        return [(0.0, np.zeros_like(message)) for message in messages]
 
     def check(self) -> None:
         """Raise the first error of a part."""

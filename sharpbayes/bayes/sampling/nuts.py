@@ -141,9 +141,8 @@ def _sample_parts(
         return _sample_here(
             compiled, sampler, label, seed=seed, execution=execution, check=density.check
         )
-    except RuntimeError:  # nutpie's: no start has a density
+    finally:  # Whatever follows from an error of a part is told as that error.
         density.check()
-        raise
 
 
 def _describe(rule: StoppingRule, length: int) -> dict[str, Any]:
