@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,7 +32,7 @@ from sharpbayes.storage.files import name_beside
 if TYPE_CHECKING:
     import xarray as xr
 
-    from sharpbayes.execution.tasks import MapFunction
+    from sharpbayes.execution.tasks import MapFunction, StartActors
     from sharpbayes.report.tables.table import Table
     from sharpbayes.spec.files import StudyFiles
     from sharpbayes.workflows.context import RunContext
@@ -208,13 +208,13 @@ def run_context(
     with checkpoint(target, run=run, resume=resume) as store, ExitStack() as stack:
         progress = stack.enter_context(show_progress(phases, quiet=quiet))
         try:
-            map_function = stack.enter_context(_workers(address, progress))
+            map_function, actors = stack.enter_context(_workers(address, progress))
             blocks = progress.count_blocks(map_function or thread_map)
             stack.enter_context(use_map(blocks, resamples=store.resample_map(blocks)))
             store.progress = progress
             if resume and not store.resumed:
                 progress(store.beginning)
-            yield RunContext(files, Execution(map_function, store, progress))
+            yield RunContext(files, Execution(map_function, store, progress, start_actors=actors))
         except (KeyboardInterrupt, ClusterError) as error:
             progress(Phase.DONE)
             say(describe_kept(store.folder))
@@ -224,17 +224,23 @@ def run_context(
 
 
 @contextmanager
-def _workers(address: str | None, progress: ProgressCallback) -> "Iterator[MapFunction | None]":
-    """Yield a map function over the workers of a cluster; None where no cluster is named."""
+def _workers(
+    address: str | None, progress: ProgressCallback
+) -> "Iterator[tuple[MapFunction | None, StartActors | None]]":
+    """Yield what maps tasks over the workers of a cluster, and what starts objects on them.
+
+    None of both where no cluster is named.
+    """
     if address is None:
-        yield None
+        yield None, None
         return
+    from sharpbayes.execution.actors import ClusterActors  # noqa: PLC0415 - an optional extra
     from sharpbayes.execution.cluster import cluster  # noqa: PLC0415 - an optional extra
 
     with cluster(address) as workers:
         workers.progress = progress
         workers.wait_for_workers()
-        yield workers.map
+        yield workers.map, partial(ClusterActors, workers)
 
 
 def expect_phases(context: "RunContext", *, fitted: bool) -> None:

@@ -68,7 +68,7 @@ class Cluster:
             losses = 0 if len(results) > before else losses + 1
             if losses >= MAX_LOSSES:
                 times = f"workers were lost {losses} times and no task ended"
-                raise self._error(f"{times}; they may lack memory")
+                raise self.error(f"{times}; they may lack memory")
             if left := len(arguments) - len(results):
                 self.progress(f"{self.address}: {format_count(left, 'task')} lost: sent again")
         return [results[number] for number in range(len(arguments))]
@@ -85,6 +85,13 @@ class Cluster:
             }
         except (OSError, TimeoutError):  # whoever was to hold the task is gone
             return
+        yield from self.take_results(running)
+
+    def take_results(self, running: dict[Any, int]) -> Iterator[tuple[int, Any]]:
+        """Yield the number and the result of each future that ends; none of those that are lost.
+
+        ``running`` has the number of each future, and is emptied.
+        """
         checked = time.monotonic()
         while running:
             if time.monotonic() - checked > CHECK_SECONDS:
@@ -103,21 +110,21 @@ class Cluster:
         Whoever is waited for is told before the run gives up: an answer may take all of the time.
         """
         end, announced = time.monotonic() + WAIT_SECONDS, set()
-        while not (workers := self._workers()):
+        while not (workers := self.list_workers()):
             awaited = "the scheduler" if workers is None else "a worker"
             if awaited not in announced:
                 announced.add(awaited)
                 self.progress(f"{self.address}: waiting for {awaited}, {WAIT_SECONDS} s at most")
             if time.monotonic() > end:
                 lost = "scheduler does not answer" if workers is None else "no worker"
-                raise self._error(f"{lost} for {WAIT_SECONDS} s")
+                raise self.error(f"{lost} for {WAIT_SECONDS} s")
             self._replace_ended()
             time.sleep(CHECK_SECONDS / 4)
         self._replace_ended()
         if new := [worker for worker in workers if worker not in self._checked]:
             self._check(new)
 
-    def _workers(self) -> list[str] | None:
+    def list_workers(self) -> list[str] | None:
         """Return the addresses of the workers, None where the scheduler does not answer."""
         if self.client.status != "running":
             return None
@@ -145,12 +152,12 @@ class Cluster:
             if isinstance(answer, (OSError, TimeoutError)):  # it has died meanwhile
                 continue
             if isinstance(answer, Exception):
-                raise self._error(f"worker {worker} has no such sharpbayes: {first_line(answer)}")
+                raise self.error(f"worker {worker} has no such sharpbayes: {first_line(answer)}")
             if named := describe_differences(answer, here):
-                raise self._error(f"worker {worker} computes by another {named}")
+                raise self.error(f"worker {worker} computes by another {named}")
             self._checked.add(worker)
 
-    def _error(self, message: str) -> ClusterError:
+    def error(self, message: str) -> ClusterError:
         """Return the error of this cluster."""
         return ClusterError(f"--cluster: {self.address}: {message}")
 

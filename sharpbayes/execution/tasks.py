@@ -70,6 +70,28 @@ def serial_map[A, B](
     return results
 
 
+class StartActors(Protocol):
+    """A function that builds objects of arguments which stay in memory, here or on workers."""
+
+    def __call__(
+        self, build: Callable[[Any], Callable[[Any], Any]], arguments: Sequence[Any]
+    ) -> Callable[[Sequence[Any]], list[Any]]:
+        """Return what calls each object with a message of its own and returns the answers."""
+
+
+def start_actors_here[A, B, C](
+    build: Callable[[A], Callable[[B], C]], arguments: Sequence[A]
+) -> Callable[[Sequence[B]], list[C]]:
+    """Build objects in this process; they are called one after another.
+
+    >>> add = start_actors_here(lambda x: lambda y: x + y, [1, 2])
+    >>> add([10, 20])
+    [11, 22]
+    """
+    actors = [build(argument) for argument in arguments]
+    return lambda messages: [call(x) for call, x in zip(actors, messages, strict=True)]
+
+
 @dataclass(frozen=True)
 class Execution:
     """How a run executes its tasks; it never changes a number of the results."""
@@ -79,6 +101,7 @@ class Execution:
     progress: ProgressCallback = silent
     # Largest number of chains that run at once in this process. None: one for each processor.
     cores: int | None = None
+    start_actors: StartActors | None = None  # None: in this process
 
 
 IN_PROCESS = Execution()

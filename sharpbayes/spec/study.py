@@ -67,6 +67,10 @@ class Sampler(base.Spec):
     fails a fit where the log density misses the limits of a single effect."""
     max_depth_share: base.Share = 0.1
     """Largest share of transitions that end at `max_depth`."""
+    data_parts: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Parts that the ratings are cut into, for one fit on many machines. With `--cluster` they lie
+    on its workers, which add up log density and gradient. Sums of other parts differ in their last
+    digit, so that draws depend on the number of parts, and not on that of workers."""
 
     @property
     def lengths(self) -> tuple[int, ...]:

@@ -10,9 +10,8 @@ from sharpbayes.bayes import laplace
 from sharpbayes.bayes.batch import LEAST_POINTS, BatchKernel
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.kernel.layout import Section, initial_point, parameter_layout
-from sharpbayes.bayes.kernel.machine_code import kernel_density
+from sharpbayes.bayes.kernel.machine_code import kernel_density, stored_values
 from sharpbayes.bayes.preview import MOST_COORDINATES, require_preview, weights_shape
-from sharpbayes.bayes.sampling.start import stored_values
 from sharpbayes.errors import NoModeError, SpecError
 from sharpbayes.spec.model import Model
 from tests.bayes.conftest import crowd_ratings

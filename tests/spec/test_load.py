@@ -23,7 +23,7 @@ def test_an_error_in_an_override_names_the_override():
     assert str(caught.value) == (
         "--set sampler.drows=3: sampler.drows: unknown key, allowed are chains, tune, draws, "
         "max_draws, predictive_draws, target_accept, max_depth, max_rhat, target_ess, "
-        "max_divergence_share, min_bfmi, max_depth_share; "
+        "max_divergence_share, min_bfmi, max_depth_share, data_parts; "
         "did you mean 'draws'?"
     )
 

@@ -193,8 +193,11 @@ def build_kernel_data(
     thresholds: Sequence[int],
     share: int,
     size: int,
+    with_ratings: bool,
 ) -> KernelData:
     """Return the arrays of a design with ``size`` coordinates.
+
+    Without ratings those of rating blocks are of the first rating alone.
 
     ``starts`` has the first of each term's log sds, correlations and effects, -1 for none,
     ``thresholds`` the first of each scale's cutpoints, and ``share`` is the coordinate of the share
@@ -212,7 +215,9 @@ def build_kernel_data(
         ScaleRow(z, scale.n_cutpoints, scale.median_cutpoint, scale.reference_cutpoint, int(n))
         for z, scale, n in zip(thresholds, design.scales, first[:-1], strict=True)
     ]
-    set_of_rating, cutpoint_set, set_links = _cutpoint_sets(design, rows)
+    first_effects = {name: row.u for name, row in rows.items()}
+    set_of_rating, cutpoint_set, set_links = find_cutpoint_sets(design, first_effects)
+    rated = design if with_ratings else design.of(np.arange(1))
     form = LOGIT if design.link == "logit" else PROBIT
     sizes = Sizes(
         coordinates=size,
@@ -236,7 +241,7 @@ def build_kernel_data(
         cutpoint_set=cutpoint_set,
         set_links=set_links,
         **careless_arrays(design),
-        **block_arrays(design, {name: row.u for name, row in rows.items()}, set_of_rating),
+        **block_arrays(rated, first_effects, set_of_rating[: rated.n_ratings]),
     )
 
 
@@ -328,8 +333,13 @@ def _stride(term: Term) -> int:
     return groups
 
 
-def _cutpoint_sets(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Index, Index]:
-    """Set of cutpoints of each rating; scale and first cutpoint, and links, of each set."""
+def find_cutpoint_sets(
+    design: Design, first_effects: Mapping[str, int]
+) -> tuple[Index, Index, Index]:
+    """Return the set of cutpoints of each rating; scale and first cutpoint, and links, of each set.
+
+    ``first_effects`` has the position in ``U`` of each term's first effect.
+    """
     set_of_rating = np.zeros(design.n_ratings, dtype=np.int64)
     sets: list[tuple[int, int]] = []
     links: list[list[int]] = []
@@ -337,7 +347,7 @@ def _cutpoint_sets(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Ind
     for position, scale in enumerate(design.scales):
         number, levels = design.cutpoint_sets(scale)
         set_of_rating[scale.rows] = number + len(sets)
-        effects = [rows[term.name].u for term in design.gap_terms(scale)]
+        effects = [first_effects[term.name] for term in design.gap_terms(scale)]
         gaps = scale.n_cutpoints - 1
         for row in levels:
             pairs = zip(effects, row, strict=False)

@@ -5,7 +5,9 @@ that it is compiled once a machine and read from disk ever after. The coordinate
 PyMC model of :mod:`sharpbayes.bayes.graph.model`, which is the definition.
 
 ``dx`` is the derivative of the log density by ``x`` (its adjoint): each forward function has a
-backward one, which passes derivatives of its results on to its inputs.
+backward one, which passes derivatives of its results on to its inputs. Ratings come in between the
+two halves of the density alone, as :func:`likelihood`, so that parts of them may be elsewhere
+(:mod:`sharpbayes.bayes.kernel.parts`).
 """
 
 import math
@@ -27,42 +29,59 @@ from sharpbayes.bayes.kernel.effects import term_backward, term_forward
 from sharpbayes.bayes.kernel.held_means import hold_backward, hold_forward
 from sharpbayes.bayes.kernel.interval import inner_gaps, interval_blocks, logistic
 from sharpbayes.bayes.kernel.sums import effects_log_sd
-from sharpbayes.bayes.kernel.vectors import dot_of, jit
+from sharpbayes.bayes.kernel.vectors import dot_of, jit, jit_inline
 
 
 @jit
 def density(p, z, grad):
     """Return the log density at coordinates ``z`` and write its gradient."""
-    if p.held.holder[0] < 0:
-        return density_of_terms(p, z, grad)
-    terms, sums = z.copy(), np.zeros(len(p.held.mean))
-    total = hold_forward(p.terms, p.held, terms, sums)
-    total += density_of_terms(p, terms, grad)
-    hold_backward(p.terms, p.held, z, terms, sums, grad)
-    return total
+    total, inputs, state = density_forward(p, z)
+    U, cutpoints, gaps, offsets = inputs
+    dU, d_cutpoints, d_gaps = np.zeros(len(U)), np.zeros(len(gaps)), np.zeros(len(gaps))
+    probability = np.zeros(len(offsets))
+    total += likelihood(p, U, cutpoints, gaps, offsets, dU, d_cutpoints, d_gaps, probability)
+    d_inputs = (dU, d_cutpoints, d_gaps, probability)
+    return density_backward(p, z, inputs, d_inputs, state, total, grad)
 
 
-@jit
-def density_of_terms(p, z, grad):
-    """Return the log density at the coordinates of terms and write its gradient."""
-    vector, n = p.sizes[SIZE.vector], p.sizes[SIZE.cutpoints]
-    U, stored, dU = np.zeros(vector), np.empty(p.sizes[SIZE.effects]), np.zeros(vector)
+@jit_inline
+def density_forward(p, z):
+    """Return the log prior so far, the inputs of the likelihood, and what the way back needs."""
+    terms, sums, volume = z, np.zeros(len(p.held.mean)), 0.0
+    if p.held.holder[0] >= 0:
+        terms = z.copy()
+        volume = hold_forward(p.terms, p.held, terms, sums)
+    n = p.sizes[SIZE.cutpoints]
+    U, stored = np.zeros(p.sizes[SIZE.vector]), np.empty(p.sizes[SIZE.effects])
     sampled, common = np.zeros((2, p.sizes[SIZE.scale_cutpoints]))
     cutpoints, gaps = np.empty(n), np.empty(n)
-    grad[:] = 0.0
-    total = share_forward(p, z, U)
+    total = share_forward(p, terms, U)
     for t in range(p.terms.term.shape[0]):
-        total += term_forward(p.terms, t, z, U, stored)
-    total += cutpoints_forward(p, z, U, sampled, common, cutpoints, gaps)
-    d_cutpoints, d_gaps = np.zeros(n), np.zeros(n)
-    offsets, probability = reference_offsets(p, z, U, stored), np.zeros(len(p.rater_block))
-    total += likelihood(p, U, cutpoints, gaps, offsets, dU, d_cutpoints, d_gaps, probability)
-    reference_backward(p, z, U, probability, dU, grad)
-    cutpoints_backward(p, z, sampled, common, gaps, d_cutpoints, d_gaps, dU, grad)
+        total += term_forward(p.terms, t, terms, U, stored)
+    total += cutpoints_forward(p, terms, U, sampled, common, cutpoints, gaps)
+    offsets = reference_offsets(p, terms, U, stored)
+    state = (volume, terms, sums, stored, sampled, common)
+    return total, (U, cutpoints, gaps, offsets), state
+
+
+@jit_inline
+def density_backward(p, z, inputs, d_inputs, state, total, grad):
+    """Write the gradient from the derivatives by the inputs of the likelihood.
+
+    Return the log density: ``total`` and what the prior lacked.
+    """
+    volume, terms, sums, stored, sampled, common = state
+    U, _, gaps, _ = inputs
+    dU, d_cutpoints, d_gaps, probability = d_inputs
+    grad[:] = 0.0
+    reference_backward(p, terms, U, probability, dU, grad)
+    cutpoints_backward(p, terms, sampled, common, gaps, d_cutpoints, d_gaps, dU, grad)
     for t in range(p.terms.term.shape[0] - 1, -1, -1):
-        total += term_backward(p.terms, t, z, stored, probability, dU, grad)
-    share_backward(p, z, dU, grad)
-    return total
+        total += term_backward(p.terms, t, terms, stored, probability, dU, grad)
+    share_backward(p, terms, dU, grad)
+    if p.held.holder[0] >= 0:
+        hold_backward(p.terms, p.held, z, terms, sums, grad)
+    return volume + total
 
 
 @jit

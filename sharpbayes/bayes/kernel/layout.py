@@ -61,8 +61,11 @@ class ParameterLayout:
 Variable = tuple[str, tuple[int, ...], tuple[str, ...]]
 
 
-def parameter_layout(design: Design) -> ParameterLayout:
-    """Return the positions of a design's variables, and its arrays for the kernel."""
+def parameter_layout(design: Design, *, with_ratings: bool = True) -> ParameterLayout:
+    """Return the positions of a design's variables, and its arrays for the kernel.
+
+    Without ratings these are for a chain whose likelihood is computed elsewhere.
+    """
     coordinates = _lay_out(_coordinates(design))
     start = {section.name: section.start for section in coordinates}
     starts = {
@@ -75,7 +78,9 @@ def parameter_layout(design: Design) -> ParameterLayout:
     thresholds = [start[threshold_name(design, scale)] for scale in design.scales]
     size = coordinates[-1].stop
     share = start.get(SHARE_COORDINATE, -1)
-    data = build_kernel_data(design, starts, thresholds=thresholds, share=share, size=size)
+    data = build_kernel_data(
+        design, starts, thresholds=thresholds, share=share, size=size, with_ratings=with_ratings
+    )
     return ParameterLayout(coordinates, _lay_out(_stored(design)), data, design)
 
 

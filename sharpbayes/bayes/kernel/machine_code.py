@@ -18,8 +18,14 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats
-from sharpbayes.bayes.kernel.data import HeldData, KernelData, TermData
-from sharpbayes.bayes.kernel.density import constrain, density, likelihood
+from sharpbayes.bayes.kernel.data import SIZE, HeldData, KernelData, TermData
+from sharpbayes.bayes.kernel.density import (
+    constrain,
+    density,
+    density_backward,
+    density_forward,
+    likelihood,
+)
 from sharpbayes.bayes.kernel.layout import ParameterLayout
 from sharpbayes.bayes.kernel.vectors import jit
 
@@ -32,6 +38,7 @@ PACKED = 1 + WIDTH * ARRAYS
 FINE, OTHER_SOURCES, BAD_GRADIENT, BAD_DENSITY = 0, 1, 3, 4
 
 
+@cache
 def digest() -> int:
     """Return a number that changes with any source of the machine code."""
     folder = Path(__file__).parent
@@ -169,6 +176,21 @@ def constrain_code() -> Any:
     return constrained
 
 
+def stored_values(layout: ParameterLayout, point: Floats) -> Floats:
+    """Return what is stored of a draw, by the code that the sampler calls."""
+    user, out, call = (
+        pack(layout.kernel_data),
+        np.empty(layout.stored_size),
+        constrain_code().ctypes,
+    )
+    pointers = [
+        array.ctypes.data_as(call.argtypes[position])
+        for position, array in enumerate((point, out), 2)
+    ]
+    call(len(point), len(out), *pointers, user.ctypes.data)
+    return out
+
+
 @cache
 def likelihood_code() -> Any:
     """Return log-likelihood and gradients, for PyMC graphs with priors that the kernel lacks."""
@@ -190,3 +212,60 @@ def likelihood_code() -> Any:
         return np.asarray(value), dU, d_cutpoints, d_gaps
 
     return gradients
+
+
+@cache
+def halves_code() -> tuple[Any, Any]:
+    """Return the density before and after its likelihood, which is computed elsewhere.
+
+    The inputs of the likelihood, and its derivatives by them, are one vector: ``U``, cutpoints,
+    gaps, offsets of raters.
+    """
+    sources = digest()
+
+    @numba.njit(cache=True, error_model="numpy", nogil=True)
+    def forward(user, z):
+        if user[0] != sources:
+            raise ValueError("packed by other sources")
+        total, inputs, state = density_forward(unpack(user), z)
+        return total, np.concatenate(inputs), state
+
+    @numba.njit(cache=True, error_model="numpy", nogil=True)
+    def backward(user, z, x, dx, state, total):
+        if user[0] != sources:
+            raise ValueError("packed by other sources")
+        data, grad = unpack(user), np.empty_like(z)
+        inputs, d_inputs = split_inputs(data, x), split_inputs(data, dx)
+        value = density_backward(data, z, inputs, d_inputs, state, total, grad)
+        return value, grad
+
+    return forward, backward
+
+
+@cache
+def part_code() -> Any:
+    """Return the log-likelihood of the ratings, and its derivatives, by the vector of its inputs.
+
+    The derivative by the offset of a rater is the probability that the rater is careless.
+    """
+    sources = digest()
+
+    @numba.njit(cache=True, error_model="numpy", nogil=True)
+    def part(user, x):
+        if user[0] != sources:
+            raise ValueError("packed by other sources")
+        data, dx = unpack(user), np.zeros_like(x)
+        U, cutpoints, gaps, offsets = split_inputs(data, x)
+        dU, d_cutpoints, d_gaps, probability = split_inputs(data, dx)
+        value = likelihood(data, U, cutpoints, gaps, offsets, dU, d_cutpoints, d_gaps, probability)
+        return value, dx
+
+    return part
+
+
+@jit
+def split_inputs(p, x):
+    """Return ``U``, cutpoints, gaps and offsets of raters from the inputs of the likelihood."""
+    first, n = p.sizes[SIZE.vector], p.sizes[SIZE.cutpoints]
+    last = first + 2 * n
+    return x[:first], x[first : first + n], x[first + n : last], x[last:]

@@ -3,6 +3,8 @@
 import numba
 
 jit = numba.njit(error_model="numpy", nogil=True)
+# Compiled into its callers: returning many arrays took 1 of the 14 microseconds of 400 ratings.
+jit_inline = numba.njit(error_model="numpy", nogil=True, inline="always")
 # Sums may be taken in any order, so that they vectorise.
 jit_sum = numba.njit(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
 

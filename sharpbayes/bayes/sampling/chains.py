@@ -45,6 +45,7 @@ def run_chains(
     seed: int,
     execution: Execution,
     is_enough: Callable[[list[Arrays]], bool],
+    check: Callable[[], None],
 ) -> tuple[list[Arrays], int]:
     """Sample all chains to a length that ``is_enough``, of ``sampler.lengths``, or to the last.
 
@@ -52,11 +53,11 @@ def run_chains(
     a chain follow from its seed alone, so that those of a shorter run begin those of a longer one.
     Chains of the store are sampled again only where they are too short. After Ctrl-C
     all chains have one length, and are shorter or fewer than asked for; Ctrl-C before any chain had
-    finished its tuning raises KeyboardInterrupt.
+    finished its tuning raises KeyboardInterrupt. ``check`` raises where draws are not to be used.
     """
     names = [chain_name(number, seed=seed) for number in range(sampler.chains)]
     chains = {n: part for n, name in enumerate(names) if (part := execution.store.get(name))}
-    pool = _ChainPool(compiled, sampler, chain_seeds(seed, sampler.chains), execution)
+    pool = _ChainPool(compiled, sampler, chain_seeds(seed, sampler.chains), execution, check)
     length = 0
     try:
         for length in sampler.lengths:
@@ -70,6 +71,7 @@ def run_chains(
     except KeyboardInterrupt:
         length = sampler.lengths[-1]
         chains |= dict(pool.stop())
+        check()
     finally:
         # The memory that a chain reads is freed when this function returns.
         pool.discard()
@@ -84,6 +86,7 @@ class _ChainPool:
     sampler: Sampler
     seeds: list[int]
     execution: Execution
+    check: Callable[[], None]
     started: dict[int, Any] = field(default_factory=dict)
     status: list[ChainStatus] = field(default_factory=list)
 
@@ -100,6 +103,7 @@ class _ChainPool:
                 running.append(waiting.pop(0))
                 self.start(running[-1])
             reached = [(n, part) for n in running if _length(part := self.take(n, length)) > 0]
+            self.check()
             for number, part in reached:
                 running.remove(number)
                 yield number, part

@@ -1,6 +1,7 @@
 """Posterior by NUTS (nutpie): through the kernel, or through PyMC's graph where it must be."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -8,10 +9,12 @@ import numpy as np
 import nutpie
 import xarray as xr
 from nutpie.compile_pymc import CompiledPyMCModel
+from nutpie.compiled_pyfunc import PyFuncModel, from_pyfunc
 
 from sharpbayes.bayes.design.design import Design, Floats
 from sharpbayes.bayes.kernel.layout import JITTER, ParameterLayout, initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import constrain_code, logp_code, pack
+from sharpbayes.bayes.kernel.parts import PartLikelihood, PartsDensity, RatingsParts
 from sharpbayes.bayes.sampling.chains import (
     STATISTICS,
     chain_name,
@@ -22,7 +25,13 @@ from sharpbayes.bayes.sampling.chains import (
 from sharpbayes.bayes.sampling.draws import label_draws, redraw_careless
 from sharpbayes.bayes.sampling.retries import StoppingRule
 from sharpbayes.bayes.sampling.start import find_start
-from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
+from sharpbayes.execution.tasks import (
+    IN_PROCESS,
+    Arrays,
+    Execution,
+    compute_parts,
+    start_actors_here,
+)
 from sharpbayes.spec.study import Sampler
 
 
@@ -59,7 +68,7 @@ def sample_kernel(
     execution: Execution = IN_PROCESS,
 ) -> xr.DataTree:
     """Sample a design through the kernel; see :func:`sample_posterior`."""
-    layout = parameter_layout(design)
+    layout = parameter_layout(design, with_ratings=sampler.data_parts == 1)
 
     def label(chains: list[Arrays]) -> xr.DataTree:
         values = np.empty((len(chains), *chains[0]["draw values"].shape))
@@ -69,8 +78,10 @@ def sample_kernel(
         posterior = redraw_careless(label_draws(values, design, layout), design, seed=seed)
         return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": _statistics(chains)})
 
+    if sampler.data_parts > 1:
+        return _sample_parts(layout, sampler, label, seed=seed, starts=starts, execution=execution)
     if execution.map_function is None:
-        compiled = compile_kernel(design, layout, starts)
+        compiled = compile_kernel(layout, starts)
         return _sample_here(compiled, sampler, label, seed=seed, execution=execution)
     seeds, rule = chain_seeds(seed, sampler.chains), StoppingRule(sampler)
     for length in sampler.lengths:
@@ -78,9 +89,7 @@ def sample_kernel(
         end = "" if sampler.draws else f"-{length}"
         arguments = {f"{chain_name(n, seed=seed)}{end}": own for n, own in enumerate(seeds)}
         trace = label(
-            compute_parts(
-                partial(sample_chain, design, layout, fixed, starts=starts), arguments, execution
-            )
+            compute_parts(partial(sample_chain, layout, fixed, starts=starts), arguments, execution)
         )
         if length == sampler.lengths[-1] or rule(trace):
             break
@@ -95,6 +104,7 @@ def _sample_here(
     *,
     seed: int,
     execution: Execution,
+    check: Callable[[], None] = lambda: None,
 ) -> xr.DataTree:
     """Sample chains in this process to the length where they have converged; label their draws."""
     rule = StoppingRule(sampler)
@@ -104,10 +114,35 @@ def _sample_here(
         seed=seed,
         execution=execution,
         is_enough=lambda chains: rule(label(chains)),
+        check=check,
     )
     trace = label(chains)
     trace.attrs = _describe(rule, length)
     return trace
+
+
+def _sample_parts(
+    layout: ParameterLayout,
+    sampler: Sampler,
+    label: Callable[[list[Arrays]], xr.DataTree],
+    *,
+    seed: int,
+    starts: Floats | None,
+    execution: Execution,
+) -> xr.DataTree:
+    """Sample in this process, the ratings in parts that are wherever the execution has them."""
+    parts = RatingsParts(layout, sampler.data_parts)
+    start = execution.start_actors or start_actors_here
+    density = PartsDensity(layout, parts.inputs, start(PartLikelihood, parts))
+    if execution.start_actors:  # Chains wait for workers: all of them run at once.
+        execution = replace(execution, cores=sampler.chains)
+    compiled = compile_parts(density, starts)
+    try:
+        return _sample_here(
+            compiled, sampler, label, seed=seed, execution=execution, check=density.check
+        )
+    finally:  # Whatever follows from an error of a part is told as that error.
+        density.check()
 
 
 def _describe(rule: StoppingRule, length: int) -> dict[str, Any]:
@@ -117,15 +152,10 @@ def _describe(rule: StoppingRule, length: int) -> dict[str, Any]:
 
 
 def sample_chain(
-    design: Design,
-    layout: ParameterLayout,
-    sampler: Sampler,
-    seed: int,
-    *,
-    starts: Floats | None = None,
+    layout: ParameterLayout, sampler: Sampler, seed: int, *, starts: Floats | None = None
 ) -> Arrays:
     """Sample one chain through the kernel, with its own seed, in this process."""
-    return run_chain(compile_kernel(design, layout, starts), sampler, seed=seed)
+    return run_chain(compile_kernel(layout, starts), sampler, seed=seed)
 
 
 def sample_graph(
@@ -153,10 +183,44 @@ def sample_graph(
     return _sample_here(compiled, sampler, label, seed=seed, execution=execution)
 
 
-def compile_kernel(
-    design: Design, layout: ParameterLayout, starts: Floats | None = None
-) -> CompiledPyMCModel:
+def compile_kernel(layout: ParameterLayout, starts: Floats | None = None) -> CompiledPyMCModel:
     """Return the kernel as nutpie takes a model: addresses of machine code and of its data."""
+    return CompiledPyMCModel(
+        _n_dim=layout.size,
+        dims={},
+        _coords={},
+        _shapes={"values": (layout.stored_size,)},
+        compiled_logp_func=logp_code(),
+        compiled_expand_func=constrain_code(),
+        initial_point_func=_start_function(layout, starts),
+        shared_data={},
+        shared_var_keys={},
+        user_data=pack(layout.kernel_data),
+        n_expanded=layout.stored_size,
+        shape_info=(["values"], [slice(0, layout.stored_size)], [(layout.stored_size,)]),
+        logp_func=None,
+        expand_func=None,
+        reparameterized_names=[],
+    )
+
+
+def compile_parts(density: PartsDensity, starts: Floats | None = None) -> PyFuncModel:
+    """Return a density by parts as nutpie takes a model: functions of Python."""
+    layout = density.layout
+    return from_pyfunc(
+        layout.size,
+        lambda: density,
+        lambda *_: lambda z: {"values": density.constrain(z)},
+        [np.dtype(np.float64)],
+        [(layout.stored_size,)],
+        ["values"],
+        make_initial_point_fn=_start_function(layout, starts),
+    )
+
+
+def _start_function(layout: ParameterLayout, starts: Floats | None) -> Callable[[int], Floats]:
+    """Return the function that jitters the start of a chain by its seed."""
+    design = layout.design
     start = find_start(design, layout) if starts is None else None
 
     def jitter_start(seed: int) -> Floats:
@@ -167,23 +231,7 @@ def compile_kernel(
             return initial_point(design, layout, seed=seed)
         return start + np.random.default_rng(seed).normal(0.0, JITTER, layout.size)
 
-    return CompiledPyMCModel(
-        _n_dim=layout.size,
-        dims={},
-        _coords={},
-        _shapes={"values": (layout.stored_size,)},
-        compiled_logp_func=logp_code(),
-        compiled_expand_func=constrain_code(),
-        initial_point_func=jitter_start,
-        shared_data={},
-        shared_var_keys={},
-        user_data=pack(layout.kernel_data),
-        n_expanded=layout.stored_size,
-        shape_info=(["values"], [slice(0, layout.stored_size)], [(layout.stored_size,)]),
-        logp_func=None,
-        expand_func=None,
-        reparameterized_names=[],
-    )
+    return jitter_start
 
 
 def _statistics(chains: Sequence[Arrays]) -> xr.Dataset:

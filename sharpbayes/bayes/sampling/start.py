@@ -17,7 +17,7 @@ from sharpbayes.bayes.kernel.layout import (
     parameter_layout,
     threshold_name,
 )
-from sharpbayes.bayes.kernel.machine_code import constrain_code, kernel_density, pack
+from sharpbayes.bayes.kernel.machine_code import kernel_density, stored_values
 from sharpbayes.spec.model import Normal
 
 # Sds stay where they are: the density of effects and their sd together has no maximum.
@@ -118,18 +118,3 @@ def _add_parents(design: Design, term: Term, stored: dict[str, Floats]) -> Float
             of_parent = _add_parents(design, parent.term, stored)
             effects += np.where(parent.position >= 0, of_parent[parent.position], 0.0)
     return effects
-
-
-def stored_values(layout: ParameterLayout, point: Floats) -> Floats:
-    """What the kernel stores of a draw."""
-    user, out, call = (
-        pack(layout.kernel_data),
-        np.empty(layout.stored_size),
-        constrain_code().ctypes,
-    )
-    pointers = [
-        array.ctypes.data_as(call.argtypes[position])
-        for position, array in enumerate((point, out), 2)
-    ]
-    call(len(point), len(out), *pointers, user.ctypes.data)
-    return out

@@ -9,10 +9,10 @@ from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build_model, sampling_model
 from sharpbayes.bayes.graph.verification import graph_density, verify_kernel
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
-from sharpbayes.bayes.kernel.machine_code import kernel_density
+from sharpbayes.bayes.kernel.machine_code import kernel_density, stored_values
 from sharpbayes.bayes.predict.replication import rater_probability
 from sharpbayes.bayes.sampling.draws import label_draws
-from sharpbayes.bayes.sampling.start import add_reference, find_start, stored_values
+from sharpbayes.bayes.sampling.start import add_reference, find_start
 from sharpbayes.data.ratings import Ratings
 from tests.bayes.conftest import crowd_ratings, model_of, with_experts
 from tests.bayes.kernel.test_density import log_jacobian

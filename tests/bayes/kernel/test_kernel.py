@@ -18,9 +18,14 @@ from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.verification import graph_density, verify_kernel
 from sharpbayes.bayes.kernel.density import constrain, density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
-from sharpbayes.bayes.kernel.machine_code import OTHER_SOURCES, kernel_density, logp_code, pack
+from sharpbayes.bayes.kernel.machine_code import (
+    OTHER_SOURCES,
+    kernel_density,
+    logp_code,
+    pack,
+    stored_values,
+)
 from sharpbayes.bayes.sampling.draws import label_draws
-from sharpbayes.bayes.sampling.start import stored_values
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import KernelError
 from sharpbayes.library import find

@@ -5,10 +5,9 @@ import pytest
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
-from sharpbayes.bayes.kernel.machine_code import kernel_density
+from sharpbayes.bayes.kernel.machine_code import kernel_density, stored_values
 from sharpbayes.bayes.predict.coordinates import to_coordinates
 from sharpbayes.bayes.sampling.draws import label_draws
-from sharpbayes.bayes.sampling.start import stored_values
 from tests.bayes.conftest import crowd_ratings, model_of
 from tests.bayes.kernel import test_careless, test_kernel
 

@@ -1,6 +1,8 @@
 """Chains give the same draws together, one by one, on few processors, or from a store."""
 
+import itertools
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.sampling.chains import chain_seeds
 from sharpbayes.bayes.sampling.convergence import check_convergence
 from sharpbayes.bayes.sampling.nuts import sample_chain, sample_kernel
-from sharpbayes.execution.tasks import Execution, serial_map
+from sharpbayes.errors import ClusterError
+from sharpbayes.execution.tasks import Execution, serial_map, start_actors_here
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
 
@@ -30,7 +33,7 @@ def together(design):
 
 
 def test_a_chain_alone_is_that_chain_of_all(design, together):
-    alone = sample_chain(design, parameter_layout(design), SAMPLER, chain_seeds(5, 3)[1])
+    alone = sample_chain(parameter_layout(design), SAMPLER, chain_seeds(5, 3)[1])
     for name in ("logp", "energy", "n_steps"):
         assert np.array_equal(alone[name], together["sample_stats"][name][1])
 
@@ -152,3 +155,38 @@ def test_ctrl_c_before_any_draw_is_told_as_that(design):
     endless = SAMPLER.model_copy(update={"tune": 1_000_000})
     with pytest.raises(KeyboardInterrupt):
         sample_kernel(design, endless, seed=5, execution=Execution(progress=ctrl_c))
+
+
+def test_a_fit_in_parts_agrees_within_monte_carlo_error(design, together):
+    parts = sample_kernel(design, SAMPLER.model_copy(update={"data_parts": 3}), seed=5)
+    for name, draws in together["posterior"].data_vars.items():
+        one, other = (x.stack(sample=("chain", "draw")) for x in (draws, parts["posterior"][name]))
+        error = one.std("sample") * np.sqrt(2 / one.sizes["sample"])
+        far = abs(one.mean("sample") - other.mean("sample")) > 5 * error + 1e-12
+        assert not far.any(), name
+
+
+@pytest.mark.parametrize("answers", [0, 500, 2000])
+def test_an_error_of_a_part_ends_sampling_and_keeps_no_draws(design, answers):
+    """The sampler itself would not survive an error in a chain."""
+    kept = {}
+
+    def start(build, arguments):
+        actors, calls = start_actors_here(build, arguments), itertools.count()
+
+        def call(messages):
+            if next(calls) >= answers:
+                raise ClusterError("no worker")
+            return actors(messages)
+
+        return call
+
+    store = SimpleNamespace(get=kept.get, put=kept.__setitem__)
+    with pytest.raises(ClusterError, match="no worker"):
+        sample_kernel(
+            design,
+            SAMPLER.model_copy(update={"data_parts": 2}),
+            seed=5,
+            execution=Execution(store=store, start_actors=start),
+        )
+    assert not kept
