@@ -174,7 +174,7 @@ def main() -> None:
         if data not in finished and time.monotonic() < end:
             rows += make(data)
             _write(rows, path, header)
-    if path == table:
+    if path == table and not finished >= set(chosen.data):
         record_run(table)
 
 

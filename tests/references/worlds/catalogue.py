@@ -1,6 +1,7 @@
 """Every world by its name."""
 
 from tests.references.worlds import (
+    answers_across_dimensions,
     blocks_of_judges,
     blocks_of_raters,
     camps_of_raters,
@@ -34,6 +35,8 @@ WORLDS: dict[str, PanelWorld | CrowdWorld] = {
     "blocks of judges": blocks_of_judges.WORLD,
     "heavy prompts": heavy_prompts.WORLD,
     "prompts across dimensions": prompts_across_dimensions.WORLD,
+    "answers across dimensions": answers_across_dimensions.WORLD,
+    "answers across dimensions with people": answers_across_dimensions.PEOPLED,
     "two kinds of prompts": two_kinds_of_prompts.WORLD,
     "plain crowd": plain_crowd.WORLD,
     "clickers": clickers.WORLD,
