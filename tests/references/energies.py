@@ -107,7 +107,8 @@ def main():
             )
         print(
             f"{number}: converged {int(table['converged'])}, {table.attrs['draws']} draws, E-BFMI "
-            f"{float(table['bfmi'].min()):.2f}, ESS of the log density {float(table['logp_ess']):.0f}",
+            f"{float(table['bfmi'].min()):.2f}, ESS of the log density "
+            f"{float(table['logp_ess']):.0f}",
             file=sys.stderr,
         )
 
