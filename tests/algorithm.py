@@ -55,6 +55,12 @@ def digest(values):
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def settings_of_trial():
+    """The settings of a trial run; it takes its ratings in one part."""
+    settings = geometry.TRIAL.model_dump(exclude={"data_parts"})
+    return [f"{name}={value}" for name, value in sorted(settings.items())]
+
+
 def seeds_and_resamples():
     """Seeds of chains and attempts, resamples of units and of their samples, permutations."""
     units = xr.DataArray(np.arange(23), dims="prompt")
@@ -62,7 +68,7 @@ def seeds_and_resamples():
     counts = bootstrap_counts(units, replicates=40, seed=SEED, dim="prompt")
     groups = xr.DataArray([0, 1, 2, 1, 0, -1, 2, 1], dims="rater")
     return {
-        "trial run": digest([str(geometry.TRIAL), *map(str, TRIAL_CONSTANTS)]),
+        "trial run": digest([*settings_of_trial(), *map(str, TRIAL_CONSTANTS)]),
         "seeds": digest([*chain_seeds(SEED, 3), attempt_seed(SEED, 1), attempt_seed(SEED, 2)]),
         "resamples": digest(counts),
         "nested resamples": digest(nested_bootstrap_counts(counts, samples, seed=SEED)),
