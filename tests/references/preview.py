@@ -174,8 +174,7 @@ def main() -> None:
         if data not in finished and time.monotonic() < end:
             rows += make(data)
             _write(rows, path, header)
-    if path == table and not finished >= set(chosen.data):
-        record_run(table)
+            record_run(path)
 
 
 def _write(rows: list[dict[str, object]], path: Path, header: Sequence[str]) -> None:

@@ -205,8 +205,7 @@ def main() -> None:
             if (data, study) not in finished and time.monotonic() < end:
                 rows += [dict(row) for row in study_growth(data, study)]
                 _write(rows, chosen.raw)
-    if chosen.raw == TABLE:
-        record_run(TABLE)
+                record_run(chosen.raw)
 
 
 def _write(rows: list[dict[str, object]], path: Path) -> None:
