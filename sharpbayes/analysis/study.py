@@ -129,7 +129,8 @@ class StudySummary:
     would use. What follows is about its model, and 0 without one: free parameters, most megabytes
     of their stored draws and of the replicated ratings with their log-likelihood, about the most
     memory that a fit takes at once, with 1,000 draws of a chain where their number is left open,
-    parameters that the ratings do not identify, and numeric columns of slopes. ``repeats`` are how
+    that of a worker with one part of the ratings (0 where they are in one), parameters that the
+    ratings do not identify, and numeric columns of slopes. ``repeats`` are how
     many answers and trials each cell has. ``few_resamples`` is the level of intervals with the
     resamples that the study asks for and those that it takes at least, where these are more.
     ``unmeasured`` says why no responsiveness can be measured, and what helps.
@@ -146,6 +147,7 @@ class StudySummary:
     draw_megabytes: float
     replicate_megabytes: float
     memory_megabytes: float
+    worker_megabytes: float
     issues: tuple[Issue, ...]
     covariates: tuple[ScaledCovariate, ...] = ()
     repeats: tuple[Repeats, ...] = ()

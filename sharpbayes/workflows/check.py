@@ -7,6 +7,7 @@ from sharpbayes.bayes.design.size import (
     count_predictive_draws,
     expected_memory,
     replicate_bytes,
+    worker_memory,
 )
 from sharpbayes.data.ledger import find_lookalikes, list_columns
 from sharpbayes.execution.processors import cpu_count
@@ -47,6 +48,8 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         predicted=predicted,
         cores=cpu_count(),
     )
+    in_parts = sampler.data_parts > 1 and design is not None
+    worker = worker_memory(len(ratings.score), parts=sampler.data_parts) if in_parts else 0
     files = context.files.study
     table, base = files.spec.table, files.path.parent
     numeric = context.model.spec.numeric_columns if design else ()
@@ -63,6 +66,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         draw_megabytes=parameters * sampler.chains * sampler.lengths[-1] * 8 / 1e6,
         replicate_megabytes=replicates / 1e6,
         memory_megabytes=memory / 1e6 if design else 0.0,
+        worker_megabytes=worker / 1e6,
         issues=tuple(find_issues(ratings, design)) if design else (),
         covariates=design.covariates if design else (),
         repeats=context.study.repeats,

@@ -175,6 +175,16 @@ def test_check_as_json_says_what_its_tables_say(run):
     draws, ratings = document["parameters"] * 4 * 1000, document["ratings"]
     megabytes = ratings * 110 + draws * 40 + ratings * (500 * 5 + 200) + ratings * 500 * 40
     assert document["memory_megabytes"] == pytest.approx((450_000_000 + megabytes) / 1e6)
+    assert document["worker_megabytes"] == 0
+
+
+def test_check_says_what_a_worker_with_a_part_of_the_ratings_takes(run):
+    in_parts = ("--set", "sampler.data_parts=4")
+    document = json.loads(run("check", "quickstart_crowd", *in_parts, "--json").stdout)
+    assert document["worker_megabytes"] == pytest.approx(340 + 900 * 126 / 1e6)
+    sentence = "With --cluster a worker takes about 340 MB for one part."
+    assert sentence in run("check", "quickstart_crowd", *in_parts).stdout
+    assert "worker" not in run("check", "quickstart_crowd").stdout
 
 
 def test_quiet_says_the_answer_alone_and_nothing_beside_json(run):

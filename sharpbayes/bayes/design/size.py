@@ -16,6 +16,8 @@ BLOCK_RATINGS, BLOCK_BYTES = 20_000_000, 40
 # Bytes of the program, of each rating with its indices, and of each draw of a parameter: what the
 # sampler holds, labelled draws, and those that are checked (docs/benchmarks/large.md).
 PROGRAM_BYTES, INDEX_BYTES, DRAW_BYTES = 450_000_000, 110, 5 * 8
+# Bytes of a worker without ratings, and of each rating of its parts (docs/benchmarks/large.md).
+WORKER_BYTES, PART_BYTES = 340_000_000, 126
 
 
 def keeps_ratings(ratings: int, draws: int) -> bool:
@@ -58,6 +60,15 @@ def expected_memory(ratings: int, *, draws: int, predicted: int, cores: int) -> 
     at_once = min(cores * BLOCK_RATINGS, ratings * predicted) * BLOCK_BYTES
     kept_bytes = ratings * INDEX_BYTES + draws * DRAW_BYTES + replicate_bytes(ratings, predicted)
     return PROGRAM_BYTES + kept_bytes + at_once
+
+
+def worker_memory(ratings: int, *, parts: int) -> int:
+    """Return about how many bytes of memory a worker takes that has one of so many parts.
+
+    >>> [worker_memory(10_000_000, parts=n) / 1e6 for n in (2, 4)]
+    [970.0, 655.0]
+    """
+    return WORKER_BYTES + -(-ratings // parts) * PART_BYTES
 
 
 def replicate_bytes(ratings: int, draws: int) -> int:

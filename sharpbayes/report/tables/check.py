@@ -48,19 +48,26 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         title = "CHECK: MPA and WRA cannot be measured"
         tables.append(Table(title, ("why", "what helps"), (summary.unmeasured,)))
     if summary.parameters:
-        megabytes = (
-            *(summary.draw_megabytes, summary.replicate_megabytes),
-            summary.memory_megabytes,
-        )
-        sizes = [f"{x:.0f} MB" for x in megabytes]
-        row = (str(summary.ratings), str(summary.parameters), *sizes)
-        header = ("ratings", "parameters", "stored draws", "replicated ratings", "memory, about")
-        tables.append(Table("A fit would have", header, (row,)))
+        tables.append(_size_table(summary))
     if summary.issues:
         rows = tuple((issue.term, issue.problem, issue.consequence) for issue in summary.issues)
         columns = ("term", "problem", "consequence")
         tables.append(Table("What these ratings do not identify", columns, rows))
     return tables
+
+
+def _size_table(summary: StudySummary) -> Table:
+    """What a fit would have, and a worker where the ratings are in parts."""
+    megabytes = {
+        "stored draws": summary.draw_megabytes,
+        "replicated ratings": summary.replicate_megabytes,
+        "memory, about": summary.memory_megabytes,
+    }
+    sizes = [f"{x:.0f} MB" for x in megabytes.values()]
+    row = (str(summary.ratings), str(summary.parameters), *sizes)
+    worker = summary.worker_megabytes
+    note = f"With --cluster a worker takes about {worker:.0f} MB for one part." if worker else ""
+    return Table("A fit would have", ("ratings", "parameters", *megabytes), (row,), note)
 
 
 def _describe_covariate(covariate: ScaledCovariate) -> tuple[str, ...]:

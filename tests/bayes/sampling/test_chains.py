@@ -190,3 +190,32 @@ def test_an_error_of_a_part_ends_sampling_and_keeps_no_draws(design, answers):
             execution=Execution(store=store, start_actors=start),
         )
     assert not kept
+
+
+def test_a_fit_in_parts_goes_on_where_its_workers_were_lost(design):
+    updates = {"chains": 2, "max_draws": 500, "target_ess": 100_000, "max_depth": 3}
+    sampler, kept = OPEN.model_copy(update=updates | {"data_parts": 2}), Kept()
+
+    def start(build, arguments):
+        actors = start_actors_here(build, arguments)
+
+        def call(messages):
+            if len(kept) == sampler.chains:
+                raise ClusterError("no worker")
+            return actors(messages)
+
+        return call
+
+    lost = Execution(store=kept, start_actors=start)
+    with pytest.raises(ClusterError, match="no worker"):
+        sample_kernel(design, sampler, seed=5, execution=lost)
+    assert all(250 <= len(part["energy"]) < 500 for part in kept.values())
+    before = {name: dict(part) for name, part in kept.items()}
+    resumed = sample_kernel(design, sampler, seed=5, execution=Execution(store=kept))
+    whole = sample_kernel(design, sampler, seed=5)
+    assert resumed["posterior"].sizes["draw"] == 500
+    for group in whole.children:
+        assert whole[group].to_dataset().identical(resumed[group].to_dataset())
+    for name, part in before.items():
+        first = len(part["energy"])
+        assert np.array_equal(part["energy"], kept[name]["energy"][:first])
