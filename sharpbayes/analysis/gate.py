@@ -35,6 +35,8 @@ from sharpbayes.spec.weights import Gate, Weights
 OF_ALL_PROMPTS = ("mean", "policy_score")
 # Resamples that are beyond a bound, at the least: fewer do not tell where it lies.
 LEAST_BEYOND = 20
+# Share of the doubt that a bound of CVaR keeps where the tail shows no answer at the scale's end.
+SEEN_DOUBT = 0.5
 # Why nothing is decided whatever the bounds are.
 FEW_PROMPTS, SAME_SCORES = "few prompts", "same scores"
 # Kinds of margins that are about one tail, with its metric.
@@ -73,6 +75,8 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     gate, plan = required_gate(study.weights), build_profile_plan(study)
     margin = gate_margins(gate, plan)
     boot, prompts, names = study.spec.bootstrap, plan.table["prompt"], compared_metrics(margin)
+    rise = unseen_rise(plan)
+    confidence = upper_confidence(margin, gate.confidence, unseen=bool(np.isfinite(rise)))
 
     def measure(counts: xr.DataArray | None) -> xr.Dataset:
         weighted = plan.profile if counts is None else partial(plan.profile_resample, counts)
@@ -84,7 +88,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     resampled = bootstrap(
         measure,
         prompts,
-        replicates=max(boot.replicates, round(LEAST_BEYOND / (1.0 - gate.confidence))),
+        replicates=max(boot.replicates, round(LEAST_BEYOND / (1.0 - float(confidence.max())))),
         seed=study.spec.seed,
         dim="prompt",
         block=block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim]))),
@@ -97,6 +101,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         difference,
         deviations,
         confidence=gate.confidence,
+        upper_confidence=confidence,
         freedom=_freedom(comparison, margin, plan.weights.tail.alpha),
         errors=errors,
         error=error,
@@ -112,7 +117,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         verdict=UNDECIDED if withheld else gate_verdict(bounds, margin),
         withheld=withheld,
         method="bootstrap",
-        unseen_cvar_rise=unseen_rise(plan),
+        unseen_cvar_rise=rise,
         **gate_facts(gate),
         **comparison_facts(comparison),
     )
@@ -136,6 +141,20 @@ def withhold(group: xr.Dataset, reason: str) -> xr.Dataset:
     errors = ("outcome_share", "power", "power_shut", "prompts_to_decide", "prompts_to_pass")
     missing = {name: xr.full_like(bare[name], np.nan, dtype=float) for name in errors}
     return bare.assign(missing | {"state": xr.full_like(bare["state"], UNDECIDED)})
+
+
+def upper_confidence(margin: xr.DataArray, confidence: float, *, unseen: bool) -> xr.DataArray:
+    """Return the confidence of each upper bound, over (metric).
+
+    It is that of the gate, but of CVaR half of the doubt is for answers at the end of the scale
+    where the candidate has none: ``unseen``.
+
+    >>> margin = xr.DataArray([1.0, 0.1], {"metric": ["cvar", "mean"]}, "metric")
+    >>> upper_confidence(margin, 0.9, unseen=True).values
+    array([0.95, 0.9 ])
+    """
+    doubt = np.where((margin["metric"] == "cvar") & unseen, SEEN_DOUBT, 1.0) * (1.0 - confidence)
+    return margin.copy(data=1.0 - doubt)
 
 
 def unseen_rise(plan: ProfilePlan) -> float:

@@ -127,6 +127,7 @@ def gate_table(rows: list[Row]) -> str:
         "not as safe": "gate_shut",
         "promised": "promised_open",
         "passes, mean": "mean_open",
+        "passes, CVaR": "cvar_open",
         "t": "t_alarm",
         "Wilcoxon": "wilcoxon_alarm",
         "intervals apart": "intervals_alarm",

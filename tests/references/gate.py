@@ -227,7 +227,11 @@ def summarise(name: str, prompts: int, rows: pd.DataFrame) -> Row:
     """Shares of what the gate and its rivals say."""
     shares = {
         f"{prefix}{short}": (rows[column] == word).mean()
-        for prefix, column in (("gate_", "verdict"), ("mean_", "mean alone"))
+        for prefix, column in (
+            ("gate_", "verdict"),
+            ("mean_", "mean alone"),
+            ("cvar_", "cvar alone"),
+        )
         for short, word in (
             *(("open", "at least as safe"), ("undecided", "not decided")),
             ("shut", "not as safe"),

@@ -72,6 +72,7 @@ def test_the_committed_table_keeps_its_promises():
     # Three Monte Carlo errors above 5%.
     most = 0.05 + 3 * (0.05 * 0.95 / pairs) ** 0.5
     assert float(rows["at the margins"]["gate_open"]) <= most
+    assert float(rows["at the margins"]["cvar_open"]) <= most
     for name in ("no change", "half replaced", "judges drifted, anchors"):
         assert float(rows[name]["gate_shut"]) <= most
     assert float(rows["large"]["gate_shut"]) > 0.9

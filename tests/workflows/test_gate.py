@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
+from sharpbayes.analysis import gate as module
 from sharpbayes.analysis.gate import compared_metrics
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
@@ -218,6 +219,35 @@ def test_bounds_of_a_tail_know_that_its_error_varies():
     np.testing.assert_allclose(bounds[0, 1], 5.0, rtol=0.05)
     np.testing.assert_allclose(bounds[0, 0], -bounds[0, 1], rtol=0.05)
     xr.testing.assert_allclose(bounds[1], plain[1])
+
+
+def test_upper_bounds_may_have_a_confidence_each():
+    rng = np.random.default_rng(1)
+    x = xr.DataArray(rng.normal(size=(2000, 2)), dims=("replicate", "metric"))
+    d = xr.DataArray([0.0, 0.0], dims="metric")
+    given = {"confidence": 0.9, "freedom": np.inf}
+    plain = difference_bounds(d, x, **given)
+    wider = difference_bounds(d, x, **given, upper_confidence=d.copy(data=[0.9, 0.95]))
+    np.testing.assert_array_equal(wider[:, 0], plain[:, 0])
+    assert float(wider[0, 1]) == float(plain[0, 1])
+    alone = difference_bounds(d, x, confidence=0.95, freedom=np.inf)
+    assert float(wider[1, 1]) == float(alone[1, 1]) > float(plain[1, 1])
+
+
+def test_half_of_the_doubt_is_for_answers_that_a_tail_does_not_show(store, old, monkeypatch):
+    """At the end of the scale; of CVaR of log-risk alone, and of its upper bound."""
+    margins = "[gate]\nmean = 0.5\ncvar = 0.95\nworst_dimension = 0.1\n"
+    new = store("unseen", release(1), margins)
+    with_doubt = gate(new, old)["gate"]["bounds"]
+    # As many resamples, although each bound needs half as many.
+    monkeypatch.setattr(module, "SEEN_DOUBT", 1.0)
+    monkeypatch.setattr(module, "LEAST_BEYOND", 2 * module.LEAST_BEYOND)
+    without = gate(new, old)["gate"]["bounds"]
+    wider = with_doubt.sel(metric="cvar", bound="upper") > without.sel(metric="cvar", bound="upper")
+    assert bool(wider)
+    others = {"metric": ["mean", "worst_dimension"]}
+    xr.testing.assert_allclose(with_doubt.sel(others), without.sel(others))
+    xr.testing.assert_allclose(with_doubt.sel(bound="lower"), without.sel(bound="lower"))
 
 
 def test_margins_on_tails_have_errors(store, old):

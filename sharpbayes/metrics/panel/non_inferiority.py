@@ -28,6 +28,7 @@ def difference_bounds(
     freedom: xr.DataArray | float,
     errors: xr.DataArray | None = None,
     error: xr.DataArray | None = None,
+    upper_confidence: xr.DataArray | None = None,
 ) -> xr.DataArray:
     """Return one-sided bounds of how much worse a candidate is, over (metric, bound).
 
@@ -37,8 +38,9 @@ def difference_bounds(
     resamples (replicate, metric) of the differences d (metric). Where resamples have standard
     ``errors`` (replicate, metric) and d an ``error`` (metric), it is that of
     :func:`sharpbayes.metrics.stats.intervals.symmetric_studentized_interval`. All upper bounds hold
-    together with confidence c, as each does; the K lower ones by Bonferroni's correction.
-    ``freedom`` is the number of prompts that carry a metric. NaN where a difference is.
+    together with confidence c, as each does; the K lower ones by Bonferroni's correction. Upper
+    bounds may have an ``upper_confidence`` each, over (metric), in place of c. ``freedom`` is the
+    number of prompts that carry a metric. NaN where a difference is.
 
     Source: Berger 1982 for the upper bounds; intervals of this program by measured coverage.
 
@@ -47,17 +49,19 @@ def difference_bounds(
     >>> difference_bounds(d, x, confidence=0.95, freedom=np.inf).values
     array([[ 5., 95.]])
     """
-    doubt = 1 - confidence
-    sides = {"lower": doubt / difference.sizes["metric"], "upper": doubt}
     data = (resampled, difference)
-    interval = partial(symmetric_interval, *data)
+    interval = partial(symmetric_interval, *data, freedom=freedom)
     if errors is not None and error is not None:
-        interval = partial(symmetric_studentized_interval, *data, errors, error)
-    bounds = [
-        interval(level=1 - 2 * share, freedom=freedom).sel(bound=side)
-        for side, share in sides.items()
-    ]
-    return xr.concat(bounds, "bound", coords="minimal", compat="override").transpose(..., "bound")
+        interval = partial(symmetric_studentized_interval, *data, errors, error, freedom=freedom)
+    each = xr.full_like(difference, confidence) if upper_confidence is None else upper_confidence
+    upper = xr.full_like(difference, np.nan)
+    for level in np.unique(each):
+        bound = interval(level=2 * level - 1).sel(bound="upper", drop=True)
+        upper = bound.where(each == level, upper)
+    share = (1 - confidence) / difference.sizes["metric"]
+    lower = interval(level=1 - 2 * share).sel(bound="lower", drop=True)
+    bounds = xr.concat([lower, upper], "bound", coords="minimal", compat="override")
+    return bounds.assign_coords(bound=["lower", "upper"]).transpose(..., "bound")
 
 
 def draw_bounds(draws: xr.DataArray, *, confidence: float) -> xr.DataArray:
