@@ -29,11 +29,12 @@ def history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
 
     The group ``history`` has over (release, metric, unit), units being models or groups of raters,
     ``observed`` and, of fits, ``posterior_median``; with (bound) ``bootstrap_interval`` and
-    ``posterior_interval``; over (release, unit) ``verdict``; over (release) ``choice``, ``created``
-    and ``status``; over (release, input) ``sha256`` and ``changed`` since the release before. Of
-    panels it has over (release, judge) ``severity``, how much higher a judge scores than all in the
-    same cells, and ``drift`` with ``drift_error``: how much higher than in the release before on
-    answers of the same models to the same prompts, of which there are ``shared_answers (release)``.
+    ``posterior_interval``; over (release, unit) ``verdict``; over (release) ``created`` and
+    ``status``; over (release, input) ``sha256`` and ``changed`` since the release before. Of panels
+    it has over (release) ``choice``; over (release, judge) ``severity``, how much higher a judge
+    scores than all in the same cells, and ``drift`` with ``drift_error``: how much higher than in
+    the release before on answers of the same models to the same prompts, of which there are
+    ``shared_answers (release)``.
 
     Args:
         releases: Results of ``measure`` or ``fit`` by the name of the release, two or more.
@@ -56,10 +57,12 @@ def history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
             message = f"{name}: no group /joint; run `sharpbayes measure` of the study again"
             raise StorageError(message)
     table = xr.merge(
-        [_numbers(releases), _decisions(releases), _inputs(releases)], combine_attrs="drop"
+        [_numbers(releases), _decisions(releases), _inputs(releases)],
+        join="outer",
+        combine_attrs="drop",
     )
     if kind == PANEL:
-        table = table.merge(_judges(releases))
+        table = table.assign(choice=_choices(releases)).merge(_judges(releases))
     first = next(iter(releases.values()))
     table.attrs = {
         "kind": kind,
@@ -93,7 +96,7 @@ def _numbers(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
 
 
 def _decisions(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
-    """What was decided of each model, and which one is chosen."""
+    """What was decided of each model, when each release was made, and its status."""
     verdicts = [_verdicts(results) for results in releases.values()]
     units = list(dict.fromkeys(unit for verdict in verdicts for unit in verdict))
     rows = [[verdict.get(unit, "-") for unit in units] for verdict in verdicts]
@@ -101,9 +104,8 @@ def _decisions(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
         name: ("release", [str(results.attrs.get(name, "")) for results in releases.values()])
         for name in ("created", "status")
     }
-    choice = [_choice(results) for results in releases.values()]
     return xr.Dataset(
-        {"verdict": (("release", "unit"), rows), "choice": ("release", choice), **facts},
+        {"verdict": (("release", "unit"), rows), **facts},
         {"release": _labels(releases), "unit": units},
     )
 
@@ -125,8 +127,13 @@ def _verdicts(results: xr.DataTree) -> dict[str, str]:
     return dict(zip(map(str, profile["model"].to_numpy()), map(str, words), strict=True))
 
 
+def _choices(releases: Mapping[str, xr.DataTree]) -> xr.DataArray:
+    """Which model each release of a panel chooses."""
+    return _labels(releases).copy(data=[_choice(results) for results in releases.values()])
+
+
 def _choice(results: xr.DataTree) -> str:
-    """The selected model of a fit, else that of the lowest observed CVaR; empty of a crowd.
+    """The selected model of a fit, else that of the lowest observed CVaR.
 
     Where models were scored by other judges none is chosen.
     """
@@ -134,8 +141,6 @@ def _choice(results: xr.DataTree) -> str:
         return "cannot tell"
     if results.attrs["status"] == CONVERGED and "decision" in results:
         return ", ".join(labels_where(results["decision"].to_dataset()["selected"])) or "none"
-    if "profile" not in results:
-        return ""
     cvar = results["profile"].to_dataset()["cvar"]
     return ", ".join(labels_where(cvar == cvar.min("model")))
 

@@ -45,13 +45,13 @@ def _order(data: xr.Dataset) -> list[str]:
 
 
 def _choices(data: xr.Dataset) -> list[str]:
-    """When another model was chosen."""
+    """When another model of a panel was chosen."""
+    if "choice" not in data:
+        return []
     pairs = list(pairwise(zip(_releases(data), map(str, data["choice"].to_numpy()), strict=True)))
     changed = [
         f"since {name} {now}, before {then}" for (_, then), (name, now) in pairs if now != then
     ]
-    if not any(str(x) for x in data["choice"].to_numpy()):
-        return []
     what = "The model that is selected, or lowest where nothing was fitted"
     if not changed and str(data["choice"].to_numpy()[0]) == NOBODY:
         return ["No release selects a model."]

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
@@ -13,9 +14,8 @@ from sharpbayes.report.history import history
 from sharpbayes.report.page import page_text
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.catalogue import report_tables
-from sharpbayes.storage.results import save_results
+from sharpbayes.storage.results import open_results, save_results
 from tests.panels import frame, measured
-from tests.report.hand_made import crowd
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,11 @@ def releases(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tree(releases):
     return history(releases)
+
+
+@pytest.fixture(scope="module")
+def crowd(shared_results):
+    return open_results(shared_results("measured_crowd")).load()
 
 
 def test_numbers_are_those_of_each_release(releases, tree):
@@ -119,9 +124,9 @@ def test_the_page_has_the_figure_and_every_digest(tree, releases):
     assert "What the numbers do not mean" in text
 
 
-def test_other_results_are_refused(releases):
+def test_other_results_are_refused(releases, crowd):
     with pytest.raises(SpecError) as error:
-        history(releases | {"crowd": crowd()})
+        history(releases | {"crowd": crowd})
     assert str(error.value) == "crowd: results of a crowd among those of a panel"
     bare = releases["may"].copy()
     del bare["joint"]
@@ -130,6 +135,47 @@ def test_other_results_are_refused(releases):
     assert str(missing.value) == (
         "old: no group /joint; run `sharpbayes measure` of the study again"
     )
+
+
+def test_a_history_of_crowds_has_the_metrics_of_every_group(crowd):
+    tree = history({"may": crowd, "june": crowd})
+    tables = {table.title: table for table in report_tables(tree)}
+    assert list(tables) == [
+        "HM release by release",
+        "MPA release by release",
+        "WRA release by release",
+        "Inputs release by release",
+    ]
+    assert len(tables["HM release by release"].rows) == crowd["joint"].sizes["group"]
+    # A crowd chooses no model.
+    assert "choice" not in tables["Inputs release by release"].header
+    assert answer(tree) == (
+        "2 releases: may, june.",
+        "Inputs that changed since the release before: june: nothing.",
+    )
+    assert [figure.table for figure in page_figures(tree)] == ["history"]
+    assert "describe these raters on these items" in page_text(tree)
+
+
+def test_releases_with_other_groups_stand_in_one_history(crowd):
+    groups = crowd["joint"]["group"].to_numpy()
+    fewer = crowd.copy()
+    fewer["joint"] = xr.DataTree(crowd["joint"].to_dataset().sel(group=groups[1:]))
+    data = history({"may": fewer, "june": crowd})["history"].to_dataset()
+    assert set(data["unit"].to_numpy()) == set(groups)
+    assert data["observed"].sel(release="may", unit=groups[0]).isnull().all()
+
+
+def test_the_command_shows_crowds_and_refuses_them_among_panels(releases, crowd, tmp_path):
+    names = ("crowd", "again", "panel")
+    paths = [str(tmp_path / f"{name}.results.nc") for name in names]
+    for path, results in zip(paths, (crowd, crowd, releases["may"]), strict=True):
+        save_results(results, path)
+    done = CliRunner().invoke(app, ["report", *paths[:2], "--text"])
+    assert done.exit_code == 0, done.stderr
+    done = CliRunner().invoke(app, ["report", paths[2], paths[0]])
+    message = "crowd: results of a crowd among those of a panel\n"
+    assert (done.exit_code, done.stderr) == (2, message)
 
 
 def test_the_command_takes_several_files(releases, tmp_path):

@@ -79,7 +79,7 @@ TABLES = (
         rows=labels_of(RELEASES),
         columns=(
             "{release}; created: history/created | text; status: history/status | text",
-            "choice: history/choice | text",
+            "choice: history/choice | text?",
             over("history/input", Column("{input}", _digest)),
         ),
         note="First characters of SHA-256 digests. * Another one than in the release before.",
