@@ -8,7 +8,7 @@ import xarray as xr
 
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.report.stability import crowd_stability
-from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, SIGNIFICANT
+from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, SIGNIFICANT, list_reasons
 from sharpbayes.report.tables.declaration import Labels, View
 from sharpbayes.report.tables.format import central_interval, estimate, number, value_and_interval
 from sharpbayes.report.tables.panel import labels_where, pairs_where
@@ -236,8 +236,8 @@ class CrowdAnswer:
     def _reasons(self) -> str:
         """Why groups have no responsiveness, each reason once."""
         reason = self.view["responsiveness/reason"].sel(ALL_ITEMS).drop_sel(group="all")
-        reasons = list(dict.fromkeys(filter(None, map(str, reason.to_numpy()))))
-        return f": {'; '.join(reasons)}" if reasons else ""
+        reasons = list_reasons(reason)
+        return f": {reasons}" if reasons else ""
 
     def size_effect(self) -> Iterator[str]:
         """How far values of groups differ by their numbers of ratings alone, if at all."""

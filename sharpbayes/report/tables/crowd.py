@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 import numpy as np
+import xarray as xr
 
 from sharpbayes.data.columns import parse_number
 from sharpbayes.errors import format_list
@@ -25,17 +26,35 @@ def shortened(labels: Iterable[object]) -> str:
     return format_list(labels, most=MOST_ROWS) or "-"
 
 
+def unmeasured_groups(reason: xr.DataArray) -> list[str]:
+    """Return why groups have no numbers, a sentence for each reason with its groups.
+
+    >>> why = ["", "no safe row", "no safe row"]
+    >>> unmeasured_groups(xr.DataArray(why, {"group": ["all", "x", "y"]}))
+    ['x, y: no safe row.']
+    """
+    return [f"{', '.join(labels_where(reason == why))}: {why}." for why in _unique(reason)]
+
+
+def list_reasons(reason: xr.DataArray) -> str:
+    """Return why groups have no numbers, each reason once; empty where all have.
+
+    >>> list_reasons(xr.DataArray(["", "no safe row", "no safe row"], dims="group"))
+    'no safe row'
+    """
+    return "; ".join(_unique(reason))
+
+
+def _unique(reason: xr.DataArray) -> list[str]:
+    """Reasons in the order of the groups, each once."""
+    return [why for why in dict.fromkeys(map(str, reason.to_numpy())) if why]
+
+
 def _note(template: str, group: str) -> Callable[[View], str]:
     """Return a note that ends with why groups have no numbers, groups of one reason together."""
 
     def note(view: View) -> str:
-        reason = view[f"{group}/reason"]
-        texts = {
-            why: ", ".join(labels_where(reason == why))
-            for why in dict.fromkeys(reason.to_numpy())
-            if why
-        }
-        return view.text(template) + "".join(f" {text}: {why}." for why, text in texts.items())
+        return " ".join([view.text(template), *unmeasured_groups(view[f"{group}/reason"])])
 
     return note
 

@@ -55,6 +55,20 @@ def test_pairs_come_by_p(results, tables):
     assert all(re.fullmatch(r"\d+ and \d+", row[1]) for row in table.rows)
 
 
+def test_the_evidence_says_why_groups_are_not_measured(results):
+    title = "Evidence: raters and items of each group"
+    unmeasured = results.copy()
+    data = results["responsiveness"].to_dataset()
+    unmeasured["responsiveness"] = data.assign(reason=xr.full_like(data["reason"], "no safe row"))
+    notes = [
+        next(table.note for table in report_tables(tree) if table.title == title)
+        for tree in (results, unmeasured)
+    ]
+    assert "no safe row" not in notes[0]
+    assert notes[1].endswith(f"{', '.join(data['group'].to_numpy())}: no safe row.")
+    assert "Nothing here limits the answer." not in notes[1]
+
+
 def test_small_strata_show_no_number_and_say_why(results, tables):
     items = results["responsiveness"]["items"].sel(group="all")
     small = items["by"].values[(items < 27).values]
