@@ -6,7 +6,6 @@ from sharpbayes.report.tables.crowd import ALL_ITEMS, unmeasured_groups
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.panel import BY_RISK, has_several_models
 
-
 NO_LIMIT = "Nothing here limits the answer."
 
 
