@@ -107,6 +107,17 @@ def bias_of_model(view: View, group: str = "posterior_responsiveness") -> str:
     return str(view.group(group).attrs.get("remark", "")) if group in view else ""
 
 
+def name_scale(view: View) -> str:
+    """Return the scale that differences of scores count the steps of, by its scores or bins.
+
+    >>> names = xr.Dataset(coords={"score": ["below 20", "20 to 40", "40 and more"]})
+    >>> name_scale(View(xr.DataTree.from_dict({"/responsiveness": names})))
+    'the scale of 3 scores (below 20 to 40 and more)'
+    """
+    scores = view.coordinate("responsiveness/score")
+    return f"the scale of {len(scores)} scores ({scores[0]} to {scores[-1]})"
+
+
 def _harshness_pairs(view: View) -> list[Labels]:
     """Pairs of groups whose mean scores are compared, the smallest p first."""
     data = view.group("harshness_difference")
@@ -118,11 +129,14 @@ def _harshness_note(view: View) -> str:
     """What the columns are."""
     attrs = view.group("harshness_difference").attrs
     text = (
-        "First group less second, in points of the scale: above 0 the first scores higher (more "
+        "First group less second, in steps of {scale}: above 0 the first scores higher (more "
         "harm). {shown} of {count} pairs, smallest p first. Holm over all pairs of a grouping. "
     )
     latent = "P(higher): posterior probability that its latent location is higher."
-    notes = [view.text(text) + attrs["interval_note"], latent * ("latent_note" in attrs)]
+    notes = [
+        view.select({"scale": name_scale(view)}).text(text) + attrs["interval_note"],
+        latent * ("latent_note" in attrs),
+    ]
     return " ".join(filter(None, notes))
 
 
@@ -246,7 +260,7 @@ HARSHNESS = TableSpec(
     columns=(
         "pair: {group} \u2212 {other}",
         Column("raters", raters_of_pair),
-        "points: harshness_difference/difference",
+        "steps: harshness_difference/difference",
         "interval: harshness_difference/difference_interval | interval",
         "p (Holm): harshness_difference/p_holm; P(higher): harshness_difference/prob_higher?",
     ),

@@ -122,15 +122,15 @@ def test_group_sizes_stand_beside_the_numbers_of_groups(results, tables):
 
 def test_harshness_is_a_table_of_pairs(results, tables):
     table = tables["Which group scores higher: differences of mean scores"]
-    assert table.header == ("pair", "raters", "points", "interval", "p (Holm)")
+    assert table.header == ("pair", "raters", "steps", "interval", "p (Holm)")
     row = next(row for row in table.rows if row[0] == "gender=Man \u2212 gender=Woman")
     data = results["harshness_difference"].to_dataset()
     cell = data.sel(group="gender=Man", other="gender=Woman")
     assert row[1:3] == ("20 and 20", number(cell["difference"]))
     assert row[3] == interval(cell["difference_interval"])
     assert table.note.startswith(
-        "First group less second, in points of the scale: above 0 the first scores higher (more "
-        "harm). 15 of 19 pairs, smallest p first. Holm over all pairs of a grouping. Intervals: "
+        "First group less second, in steps of the scale of 5 scores (0 to 4): above 0 the first "
+        "scores higher (more harm). 15 of 19 pairs, smallest p first. Holm over all pairs of a grouping. Intervals: "
         "95%, of the difference of mean scores on the same items; they contain which items and "
         "which raters there are (variances clustered by both, Student's t)."
     )
