@@ -95,6 +95,57 @@ def test_values_whose_intervals_do_not_overlap_are_named(releases, tmp_path):
     assert not [text for text in answer(unchanged) if "do not overlap" in text]
 
 
+def test_a_history_claims_no_more_than_the_evidence(releases, tree):
+    """24 prompts have no tail: none is named, and the choice is by the mean."""
+    sentences = answer(tree)
+    assert (
+        "The data of may, june and july do not tell which tail risks differ: none is named."
+    ) in sentences
+    assert not [text for text in sentences if "tail risk of" in text]
+    choices = tree["history"]["choice"].to_numpy()
+    assert all(text.endswith(" (by mean log-risk)") for text in choices)
+    enough = {name: results.copy() for name, results in releases.items()}
+    for results in enough.values():
+        evidence = results["evidence"].to_dataset()
+        carried = {"carried": '["lowest", "distinguishable", "admissible"]'}
+        results["evidence"] = xr.DataTree(evidence.assign_attrs(carried))
+    choices = history(enough)["history"]["choice"].to_numpy()
+    assert not [text for text in choices if "mean log-risk" in text]
+
+
+def test_an_interval_without_width_is_missing_and_moves_nothing(releases):
+    still, moved = (releases["may"].copy() for _ in range(2))
+    joint = still["joint"].to_dataset()
+    interval = joint["observed"].expand_dims(bound=joint["bound"], axis=-1)
+    still["joint"] = xr.DataTree(joint.assign(bootstrap_interval=interval))
+    moved["joint"] = xr.DataTree(
+        joint.assign(observed=joint["observed"] + 1, bootstrap_interval=interval + 1)
+    )
+    tree = history({"may": still, "june": moved})
+    assert tree["history"]["bootstrap_interval"].isnull().all()
+    assert not [text for text in answer(tree) if "do not overlap" in text]
+    [table] = [table for table in report_tables(tree) if table.title.startswith("Mean log-risk")]
+    mean = float(joint["observed"].sel(metric="mean", model="m0"))
+    assert table.rows[0] == ("m0", f"{mean:.2f}", f"{mean + 1:.2f}")
+    assert table.note.endswith("Without an interval where resamples do not differ.")
+
+
+def test_models_prompts_and_judges_that_are_new_or_gone_are_counted(releases, tmp_path):
+    table = frame(prompts=24)
+    less = table[(table["judge"] != "ann") & (table["prompt"] != "p03")]
+    fewer = measured(tmp_path / "june", less.replace({"model": {"m2": "m3"}}))
+    tree = history({"may": releases["may"], "june": fewer})
+    sentence = (
+        "Data that changed since the release before: june has 3 models (1 new, 1 gone), 23 prompts "
+        "(1 gone) and 2 judges (1 gone)."
+    )
+    assert sentence in answer(tree)
+    [counts] = [table for table in report_tables(tree) if table.title == "Data release by release"]
+    assert [row[:4] for row in counts.rows] == [("may", "3", "0", "0"), ("june", "3", "1", "1")]
+    same = answer(history({"may": releases["may"], "june": releases["may"]}))
+    assert not [text for text in same if text.startswith("Data that changed")]
+
+
 def test_a_drift_is_the_mean_change_of_a_judges_scores(releases, tree):
     data = tree["history"].to_dataset().sel(release="june")
     scores = [releases[name]["panel"]["sub_index"].sel(judge="ann") for name in ("june", "may")]
@@ -145,6 +196,7 @@ def test_a_history_of_crowds_has_the_metrics_of_every_group(crowd):
         "MPA release by release",
         "WRA release by release",
         "Inputs release by release",
+        "Data release by release",
     ]
     assert len(tables["HM release by release"].rows) == crowd["joint"].sizes["group"]
     # A crowd chooses no model.
