@@ -216,7 +216,7 @@ GROUP_TABLES = (
         repeat=[ALL_ITEMS],
         rows=_measured,
         columns=("{group}; raters: responsiveness/raters | count", *CURVES),
-        note="Missing where a group never gives the score.",
+        note="Precision is missing where the plurality of a group is never the score.",
     ),
     TableSpec(
         name="curves_by_stratum",
@@ -226,7 +226,7 @@ GROUP_TABLES = (
         rows=_measured,
         columns=("{by}", *CURVES),
         condition=lambda view: view.group("responsiveness").sizes["by"] > 1,
-        note="Missing where a stratum has no such score.",
+        note="Precision is missing where no plurality in the stratum is the score.",
     ),
     TableSpec(
         title="Differences of responsiveness between groups of one grouping",

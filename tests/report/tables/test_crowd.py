@@ -55,6 +55,18 @@ def test_pairs_come_by_p(results, tables):
     assert all(re.fullmatch(r"\d+ and \d+", row[1]) for row in table.rows)
 
 
+def test_curves_say_that_a_precision_needs_a_plurality(results, tables):
+    """Raters who give a score in some items need not be most of them in any."""
+    table = tables["Precision and recall at each score"]
+    assert table.note == "Precision is missing where the plurality of a group is never the score."
+    data = results["responsiveness"].to_dataset().sel(by="all")
+    plurality = results["items"]["plurality"]
+    for score, label in enumerate(data["score"].to_numpy()):
+        never = (plurality != score).all("item").sel(group=data["group"])
+        missing = np.isnan(data["precision"].sel(score=label))
+        assert (missing == never)[(data["reason"] == "").to_numpy()].all()
+
+
 def test_the_evidence_says_why_groups_are_not_measured(results):
     title = "Evidence: raters and items of each group"
     unmeasured = results.copy()
