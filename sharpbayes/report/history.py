@@ -73,6 +73,7 @@ def history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
     )
     if kind == PANEL:
         table = table.assign(choice=_choices(releases)).merge(_judges(releases))
+    table = table.sel(unit=_units(releases))
     first = next(iter(releases.values()))
     table.attrs = {
         "kind": kind,
@@ -91,6 +92,15 @@ def history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
 def _labels(releases: Mapping[str, Any]) -> xr.DataArray:
     """Names of the releases as a dimension."""
     return xr.DataArray(list(releases), dims="release", name="release")
+
+
+def _units(releases: Mapping[str, xr.DataTree]) -> list[str]:
+    """Models or groups of all releases, in the order of the releases."""
+    units: list[str] = []
+    for results in releases.values():
+        joint = results["joint"].to_dataset()
+        units += map(str, joint["model" if "model" in joint.dims else "group"].to_numpy())
+    return list(dict.fromkeys(units))
 
 
 def _numbers(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
