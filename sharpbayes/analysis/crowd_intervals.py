@@ -26,8 +26,8 @@ Measure = Callable[[xr.DataArray], xr.Dataset]
 
 INTERVAL_NOTE = (
     "Intervals: {level}; they contain which items and which raters there are, each resampled "
-    "within its group. Labels stay as they are. An interval is missing where all resamples are the "
-    "same."
+    "within its group. Labels stay as they are. An interval is missing where resamples show "
+    "no variance."
 )
 ITEMS_NOTE = "Intervals: {level}; they contain which items there are, with these raters."
 # Separates the random stream of the half rows from that of the items.

@@ -55,7 +55,8 @@ class CrowdData:
         item_text: Text of every item, shortened; empty without a column of texts.
         numbers: Numeric columns that a model names, of items, raters or ratings.
         time: Time of each rating; None where no column has it.
-        counts: Numbers of ``ratings``, ``missing`` and ``repeated`` ones, and expert ``labels``.
+        counts: Numbers of ``ratings``, ``missing`` and ``repeated`` ones, and ``labels``: of
+            experts, or of items whose label is a column.
     """
 
     score: Scores
@@ -124,7 +125,7 @@ def read_crowd(crowd: Crowd, base: Path, *, numeric: Sequence[str] = ()) -> Crow
             "ratings": int(kept.size),
             "missing": missing,
             "repeated": int(repeated.sum()),
-            "labels": int(expert_label.size),
+            "labels": int(expert_label.size) + int((item_label >= 0).sum()),
         },
         item_text=item_text,
         numbers=numbers,

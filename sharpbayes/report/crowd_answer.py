@@ -8,7 +8,13 @@ import xarray as xr
 
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.report.stability import crowd_stability
-from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, SIGNIFICANT
+from sharpbayes.report.tables.crowd import (
+    ALL_ITEMS,
+    EVERYONE,
+    SIGNIFICANT,
+    list_reasons,
+    name_scale,
+)
 from sharpbayes.report.tables.declaration import Labels, View
 from sharpbayes.report.tables.format import central_interval, estimate, number, value_and_interval
 from sharpbayes.report.tables.panel import labels_where, pairs_where
@@ -196,8 +202,9 @@ class CrowdAnswer:
                 f"; on the latent scale with probability {probability_text(cell['prob_higher'])}"
             )
         yield (
-            f"{self.size(high)} scores higher (more harm) than {self.size(low)} by {gap} points "
-            f"({level} interval {bounds}){more * (len(different) > 1)}{latent}."
+            f"{self.size(high)} scores higher (more harm) than {self.size(low)} by {gap} steps "
+            f"({level} interval {bounds}) of {name_scale(self.view)}"
+            f"{more * (len(different) > 1)}{latent}."
         )
 
     def _ordered(self, pair: Labels, difference: xr.DataArray) -> list[str]:
@@ -236,8 +243,8 @@ class CrowdAnswer:
     def _reasons(self) -> str:
         """Why groups have no responsiveness, each reason once."""
         reason = self.view["responsiveness/reason"].sel(ALL_ITEMS).drop_sel(group="all")
-        reasons = list(dict.fromkeys(filter(None, map(str, reason.to_numpy()))))
-        return f": {'; '.join(reasons)}" if reasons else ""
+        reasons = list_reasons(reason)
+        return f": {reasons}" if reasons else ""
 
     def size_effect(self) -> Iterator[str]:
         """How far values of groups differ by their numbers of ratings alone, if at all."""

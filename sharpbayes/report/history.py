@@ -1,6 +1,6 @@
 """Results of several releases -> one tree: numbers, decisions, judges and inputs over releases."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -9,8 +9,14 @@ import xarray as xr
 
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.report.layout import CROWD, PANEL, results_kind
-from sharpbayes.report.tables.panel import labels_where
-from sharpbayes.report.wording import has_other_judges, is_approximate
+from sharpbayes.report.release import (
+    choose_model,
+    list_parts,
+    read_verdicts,
+    tells_means,
+    tells_tails,
+)
+from sharpbayes.report.wording import is_approximate
 from sharpbayes.storage.schema import APPROXIMATION, FILES
 
 # What a release was made from.
@@ -18,6 +24,7 @@ INPUTS = ("data", *FILES)
 NO_INPUT = "none"
 ESTIMATES = ("observed", "bootstrap_interval")
 POSTERIOR = ("posterior_median", "posterior_interval")
+PART_DIMS = ("release", "part")
 # Without convergence there is no posterior to show.
 CONVERGED = "fitted"
 # Attributes of the newest release that the page shows.
@@ -28,12 +35,16 @@ def history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
     """Return what several results say of releases, in the order given.
 
     The group ``history`` has over (release, metric, unit), units being models or groups of raters,
-    ``observed`` and, of fits, ``posterior_median``; with (bound) ``bootstrap_interval`` and
-    ``posterior_interval``; over (release, unit) ``verdict``; over (release) ``choice``, ``created``
-    and ``status``; over (release, input) ``sha256`` and ``changed`` since the release before. Of
-    panels it has over (release, judge) ``severity``, how much higher a judge scores than all in the
-    same cells, and ``drift`` with ``drift_error``: how much higher than in the release before on
-    answers of the same models to the same prompts, of which there are ``shared_answers (release)``.
+    ``observed`` and, of fits, ``posterior_median``; with (bound) ``bootstrap_interval``, missing
+    where it has no width, and ``posterior_interval``; over (release, unit) ``verdict``; over
+    (release) ``created``, ``status``, and whether the evidence carries comparisons of tails
+    (``tells_tails``) and of means (``tells_means``); over (release, input) ``sha256`` and
+    ``changed`` since the release before; over (release, part) ``part_count`` of models, prompts and
+    judges, or of items and raters, with how many are new (``part_new``) or gone (``part_gone``). Of
+    panels it has over (release) ``choice``; over (release, judge) ``severity``, how much higher a
+    judge scores than all in the same cells, and ``drift`` with ``drift_error``: how much higher
+    than in the release before on answers of the same models to the same prompts, of which there are
+    ``shared_answers (release)``. No choice or verdict goes beyond the evidence of its release.
 
     Args:
         releases: Results of ``measure`` or ``fit`` by the name of the release, two or more.
@@ -56,10 +67,13 @@ def history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
             message = f"{name}: no group /joint; run `sharpbayes measure` of the study again"
             raise StorageError(message)
     table = xr.merge(
-        [_numbers(releases), _decisions(releases), _inputs(releases)], combine_attrs="drop"
+        [part(releases) for part in (_numbers, _decisions, _inputs, _parts)],
+        join="outer",
+        combine_attrs="drop",
     )
     if kind == PANEL:
-        table = table.merge(_judges(releases))
+        table = table.assign(choice=_choices(releases)).merge(_judges(releases))
+    table = table.sel(unit=_units(releases))
     first = next(iter(releases.values()))
     table.attrs = {
         "kind": kind,
@@ -80,6 +94,15 @@ def _labels(releases: Mapping[str, Any]) -> xr.DataArray:
     return xr.DataArray(list(releases), dims="release", name="release")
 
 
+def _units(releases: Mapping[str, xr.DataTree]) -> list[str]:
+    """Models or groups of all releases, in the order of the releases."""
+    units: list[str] = []
+    for results in releases.values():
+        joint = results["joint"].to_dataset()
+        units += map(str, joint["model" if "model" in joint.dims else "group"].to_numpy())
+    return list(dict.fromkeys(units))
+
+
 def _numbers(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
     """Every metric of ``/joint`` with its intervals."""
     tables = []
@@ -87,57 +110,53 @@ def _numbers(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
         joint = results["joint"].to_dataset()
         fitted = results.attrs["status"] == CONVERGED and POSTERIOR[0] in joint
         names = [*ESTIMATES, *(POSTERIOR if fitted else ())]
+        # An interval without width is none: equal resamples show no uncertainty.
+        lower, upper = (joint[ESTIMATES[1]].sel(bound=x, drop=True) for x in ("lower", "upper"))
+        joint[ESTIMATES[1]] = joint[ESTIMATES[1]].where(lower < upper)
         unit = "model" if "model" in joint.dims else "group"
         tables.append(joint[names].rename({unit: "unit"}).drop_attrs())
     return xr.concat(tables, _labels(releases), join="outer", data_vars="all")
 
 
 def _decisions(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
-    """What was decided of each model, and which one is chosen."""
-    verdicts = [_verdicts(results) for results in releases.values()]
+    """What was decided of each model, what can be compared, and when each release was made."""
+    verdicts = [read_verdicts(results) for results in releases.values()]
     units = list(dict.fromkeys(unit for verdict in verdicts for unit in verdict))
     rows = [[verdict.get(unit, "-") for unit in units] for verdict in verdicts]
-    facts = {
+    facts: dict[str, tuple[str, Sequence[object]]] = {
         name: ("release", [str(results.attrs.get(name, "")) for results in releases.values()])
         for name in ("created", "status")
     }
-    choice = [_choice(results) for results in releases.values()]
+    for name, tells in (("tells_tails", tells_tails), ("tells_means", tells_means)):
+        facts[name] = ("release", [tells(results) for results in releases.values()])
     return xr.Dataset(
-        {"verdict": (("release", "unit"), rows), "choice": ("release", choice), **facts},
+        {"verdict": (("release", "unit"), rows), **facts},
         {"release": _labels(releases), "unit": units},
     )
 
 
-def _verdicts(results: xr.DataTree) -> dict[str, str]:
-    """The verdict on each model; of results of earlier versions by the observed values."""
-    for group in ("decision", "tolerance"):
-        if group in results and "verdict" in results[group]:
-            verdict = results[group]["verdict"]
-            names = map(str, verdict["model"].to_numpy())
-            return dict(zip(names, map(str, verdict.to_numpy()), strict=True))
-    if "profile" not in results:
-        groups = results["joint"]["group"].to_numpy()
-        return {str(name): "-" for name in groups}
-    profile = results["profile"].to_dataset()
-    words = np.full(profile.sizes["model"], "no tolerance")
-    if "admissible" in profile:
-        words = np.where(profile["admissible"].to_numpy().astype(bool), "within", "beyond")
-    return dict(zip(map(str, profile["model"].to_numpy()), map(str, words), strict=True))
+def _choices(releases: Mapping[str, xr.DataTree]) -> xr.DataArray:
+    """Which model each release of a panel chooses."""
+    return _labels(releases).copy(data=[choose_model(results) for results in releases.values()])
 
 
-def _choice(results: xr.DataTree) -> str:
-    """The selected model of a fit, else that of the lowest observed CVaR; empty of a crowd.
-
-    Where models were scored by other judges none is chosen.
-    """
-    if has_other_judges(results):
-        return "cannot tell"
-    if results.attrs["status"] == CONVERGED and "decision" in results:
-        return ", ".join(labels_where(results["decision"].to_dataset()["selected"])) or "none"
-    if "profile" not in results:
-        return ""
-    cvar = results["profile"].to_dataset()["cvar"]
-    return ", ".join(labels_where(cvar == cvar.min("model")))
+def _parts(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
+    """How many models, prompts, judges, items or raters there are, and how many are new or gone."""
+    named = [list_parts(results) for results in releases.values()]
+    parts = [part for part in named[0] if all(part in names for names in named)]
+    earlier = [named[0], *named]
+    counts = [
+        [
+            (len(now[part]), len(now[part] - then[part]), len(then[part] - now[part]))
+            for part in parts
+        ]
+        for then, now in zip(earlier, named, strict=False)
+    ]
+    shape = (len(named), len(parts), 3)
+    table = xr.DataArray(np.array(counts, dtype=np.int64).reshape(shape), dims=(*PART_DIMS, "of"))
+    names = ("part_count", "part_new", "part_gone")
+    variables = {name: table.isel(of=place) for place, name in enumerate(names)}
+    return xr.Dataset(variables, {"release": _labels(releases), "part": parts})
 
 
 def _inputs(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:

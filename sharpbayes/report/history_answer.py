@@ -5,6 +5,7 @@ from itertools import pairwise
 import xarray as xr
 
 from sharpbayes.errors import format_count, format_list, join_names
+from sharpbayes.report.layout import PANEL
 from sharpbayes.report.tables.format import number
 
 # What stands in place of a model where none is selected.
@@ -32,6 +33,7 @@ def history_answer(results: xr.DataTree) -> list[str]:
         *_verdicts(data),
         *_moves(data),
         *_inputs(data),
+        *_parts(data),
         *_drifts(data),
     ]
 
@@ -45,13 +47,13 @@ def _order(data: xr.Dataset) -> list[str]:
 
 
 def _choices(data: xr.Dataset) -> list[str]:
-    """When another model was chosen."""
+    """When another model of a panel was chosen."""
+    if "choice" not in data:
+        return []
     pairs = list(pairwise(zip(_releases(data), map(str, data["choice"].to_numpy()), strict=True)))
     changed = [
         f"since {name} {now}, before {then}" for (_, then), (name, now) in pairs if now != then
     ]
-    if not any(str(x) for x in data["choice"].to_numpy()):
-        return []
     what = "The model that is selected, or lowest where nothing was fitted"
     if not changed and str(data["choice"].to_numpy()[0]) == NOBODY:
         return ["No release selects a model."]
@@ -74,11 +76,17 @@ def _verdicts(data: xr.Dataset) -> list[str]:
 
 
 def _moves(data: xr.Dataset) -> list[str]:
-    """Values that moved so far from one release to the next that their intervals do not overlap."""
+    """Values of which the intervals of a release and of the next do not overlap.
+
+    Releases whose evidence does not carry a metric are not compared by it.
+    """
     moves = []
     for metric in (name for name in MOVED if name in data["metric"]):
         rows = data[["observed", "bootstrap_interval"]].sel(metric=metric)
+        tells = data["tells_tails" if metric == "cvar" else "tells_means"]
         for earlier, later in pairwise(_releases(data)):
+            if not bool(tells.sel(release=[earlier, later]).all()):
+                continue
             then, now = rows.sel(release=earlier), rows.sel(release=later)
             low, high = now["bootstrap_interval"].transpose("bound", "unit").drop_vars("bound")
             lowest, highest = then["bootstrap_interval"].transpose("bound", "unit")
@@ -89,14 +97,23 @@ def _moves(data: xr.Dataset) -> list[str]:
                 for unit in data["unit"].to_numpy()[moved]
             ]
     if not moves:
-        return []
+        return _unknown_tails(data)
     listed = format_list(moves, most=MOST_MOVES)
     return [
         (
             f"Intervals of these values do not overlap from one release to the next: {listed}. "
             "`sharpbayes gate` compares two releases."
-        )
+        ),
+        *_unknown_tails(data),
     ]
+
+
+def _unknown_tails(data: xr.Dataset) -> list[str]:
+    """Releases that are not compared by tail risk."""
+    names = [str(name) for name in data["release"].to_numpy()[~data["tells_tails"].to_numpy()]]
+    if data.attrs["kind"] != PANEL or not names:
+        return []
+    return [f"The data of {join_names(names)} do not tell which tail risks differ: none is named."]
 
 
 def _inputs(data: xr.Dataset) -> list[str]:
@@ -107,6 +124,28 @@ def _inputs(data: xr.Dataset) -> list[str]:
         names = [str(name) for name in row["input"].to_numpy()[row.to_numpy().astype(bool)]]
         parts.append(f"{release}: {join_names(names) if names else 'nothing'}")
     return [f"Inputs that changed since the release before: {'; '.join(parts)}."]
+
+
+def _parts(data: xr.Dataset) -> list[str]:
+    """How many models, prompts and judges, or items and raters, are new or gone."""
+    releases = []
+    for release in _releases(data)[1:]:
+        row = data.sel(release=release)
+        texts = [_part(row.sel(part=part)) for part in row["part"].to_numpy()]
+        if known := [text for text in texts if text]:
+            releases.append(f"{release} has {join_names(known)}")
+    return [f"Data that changed since the release before: {'; '.join(releases)}."] * bool(releases)
+
+
+def _part(row: xr.Dataset) -> str:
+    """A count of one part with how many are new or gone; empty where none is."""
+    changes = [
+        f"{int(row[name])} {word}"
+        for name, word in (("part_new", "new"), ("part_gone", "gone"))
+        if int(row[name])
+    ]
+    count = format_count(int(row["part_count"]), str(row["part"].item()))
+    return f"{count} ({', '.join(changes)})" if changes else ""
 
 
 def _drifts(data: xr.Dataset) -> list[str]:

@@ -8,6 +8,7 @@ from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.stability import METRICS, has_rivals, judges_by
+from sharpbayes.report.tables.crowd import ALL_ITEMS, list_reasons
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import has_several_models, labels_where
 from sharpbayes.report.wording import (
@@ -87,17 +88,25 @@ def _panel_data(view: View) -> tuple[str, str]:
 
 
 def _crowd_data(view: View) -> tuple[str, str]:
-    """Whether every group has enough raters."""
+    """Whether every group is measured and has enough raters."""
     if "evidence" not in view:
         return UNKNOWN, "The results do not tell what their data carry."
-    small_groups = labels_where(view.group("evidence")["few_raters"])
-    if not small_groups:
-        return YES, "Every group has enough raters."
-    groups = format_count(len(small_groups), "group")
-    return (
-        NO if "all" in small_groups else PARTLY,
-        f"Few raters in {groups} of {len(view['evidence/few_raters'])}.",
-    )
+    reason = view["responsiveness/reason"].sel(ALL_ITEMS)
+    unmeasured = labels_where(reason != "")
+    if len(unmeasured) == len(reason):
+        return NO, f"No responsiveness can be measured: {list_reasons(reason)}."
+    # Labels of the crowd itself leave nobody to label the items of all raters.
+    unmeasured = [group for group in unmeasured if group != "all"]
+    small_groups = labels_where(view["evidence/few_raters"])
+    counts = {"Few raters in": len(small_groups), "No responsiveness of": len(unmeasured)}
+    texts = [
+        f"{what} {format_count(count, 'group')} of {len(reason)}."
+        for what, count in counts.items()
+        if count
+    ]
+    if not texts:
+        return YES, "Every group is measured and has enough raters."
+    return NO if "all" in small_groups else PARTLY, " ".join(texts)
 
 
 def _stability(view: View, who: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from sharpbayes.report import summary
 from sharpbayes.report.approval import approval
 from sharpbayes.report.chapters import build_chapters
 from sharpbayes.report.figures.catalogue import RESPONSIVENESS, TAIL_RISK, PageFigure, page_figures
-from sharpbayes.report.layout import read_weights
+from sharpbayes.report.layout import PANEL, read_weights
 from sharpbayes.report.lights import lights
 from sharpbayes.report.shares_by_hand import shares_by_hand
 from sharpbayes.report.terms import Definitions
@@ -94,7 +94,8 @@ def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
     if "history" in results:
         releases = results["history"].to_dataset()
         yield "Releases", ", ".join(map(str, releases["release"].to_numpy()))
-        yield "Rated", ", ".join(map(str, releases["unit"].to_numpy()))
+        units = "Models" if releases.attrs["kind"] == PANEL else "Groups of raters"
+        yield units, ", ".join(map(str, releases["unit"].to_numpy()))
         return
     if "panel" in results:
         sizes = results["panel"].sizes

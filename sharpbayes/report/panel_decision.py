@@ -11,12 +11,12 @@ from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import has_other_judges, is_fitted, probability_text
 
 NO_TOLERANCE = "No tolerance was decided, so no model is called admissible or not."
-NOT_ADMISSIBLE = "not admissible"
+NOT_ADMISSIBLE, CANNOT_TELL = "not admissible", "cannot tell"
 # What is said of one model and of several, by verdict.
 VERDICTS = {
     "admissible": ("{} keeps it", "{} keep it"),
     NOT_ADMISSIBLE: ("{} exceeds it", "{} exceed it"),
-    "cannot tell": ("of {} the evidence cannot tell", "of {} the evidence cannot tell"),
+    CANNOT_TELL: ("of {} the evidence cannot tell", "of {} the evidence cannot tell"),
 }
 
 
@@ -55,13 +55,7 @@ def tolerance_beyond_tails(
     if "profile/admissible" not in view:
         yield NO_TOLERANCE
         return
-    exceeded: dict[str, list[str]] = {}
-    if tells_means and "tolerance/state" in view:
-        state = view["tolerance/state"]
-        for name in map(str, state["threshold"].to_numpy()):
-            beyond = (state.sel(threshold=name, model=list(models)) == NOT_ADMISSIBLE).to_numpy()
-            for model, is_beyond in zip(models, beyond, strict=True):
-                exceeded.setdefault(model, []).extend([name_threshold(name)] * bool(is_beyond))
+    exceeded = exceeded_thresholds(view, models, tells_means=tells_means)
     known = [f"{model} ({join_names(names)})" for model, names in exceeded.items() if names]
     if len(known) < len(models):
         yield "The evidence does not tell which models keep the tolerance decided."
@@ -69,6 +63,20 @@ def tolerance_beyond_tails(
         verb = "exceeds" if len(known) == 1 else "exceed"
         what = "it all the same" if len(known) < len(models) else "the tolerance decided"
         yield f"{join_names(known)} {verb} {what}."
+
+
+def exceeded_thresholds(
+    view: View, models: Sequence[str], *, tells_means: bool
+) -> dict[str, list[str]]:
+    """Return the thresholds that each model is known to exceed where tails are not known."""
+    exceeded: dict[str, list[str]] = {}
+    if tells_means and "tolerance/state" in view:
+        state = view["tolerance/state"]
+        for name in map(str, state["threshold"].to_numpy()):
+            beyond = (state.sel(threshold=name, model=list(models)) == NOT_ADMISSIBLE).to_numpy()
+            for model, is_beyond in zip(models, beyond, strict=True):
+                exceeded.setdefault(model, []).extend([name_threshold(name)] * bool(is_beyond))
+    return exceeded
 
 
 def _has_probabilities(view: View) -> bool:
@@ -111,8 +119,7 @@ def selection_sentences(view: View, first: str, carried: Sequence[str]) -> Itera
     if first in selected:
         return
     criterion, confidence = decision.attrs["criterion"], float(decision.attrs["confidence"])
-    needed = {"admissible"} | ({"lowest"} if criterion == "cvar" else set())
-    if selected and not needed <= {*carried}:
+    if selected and not is_recommended(view, carried):
         yield (
             f"The table of the decision selects {join_names(selected)}, by tails that the evidence "
             "does not tell: that is no recommendation."
@@ -137,6 +144,12 @@ def selection_sentences(view: View, first: str, carried: Sequence[str]) -> Itera
             f"The decision selects {join_names(selected)}, not {first}: its expected loss is "
             "lower, although it is less often the lowest."
         )
+
+
+def is_recommended(view: View, carried: Sequence[str]) -> bool:
+    """Return whether the evidence carries the statements that the decision selects by."""
+    criterion = view.group("decision").attrs["criterion"]
+    return {"admissible"} | ({"lowest"} if criterion == "cvar" else set()) <= {*carried}
 
 
 def _verdict(probability: float, confidence: float) -> str:

@@ -113,8 +113,11 @@ def evidence_texts(view: View, name: str) -> list[str] | None:
 
 
 def has_other_judges(results: xr.DataTree) -> bool:
-    """Return whether models were scored by other judges, so that none is called the best."""
-    if "evidence" not in results:
+    """Return whether models were scored by other judges, so that none is called the best.
+
+    A crowd has no models.
+    """
+    if "evidence" not in results or "profile" not in results:
         return False
     evidence, profile = (results[name].to_dataset() for name in ("evidence", "profile"))
     return has_unequal_judges(evidence, profile)

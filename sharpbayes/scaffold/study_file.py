@@ -24,6 +24,13 @@ AS_JUDGES = (
     'a column names the model, so "{0}" is taken as the judge; for groups of raters write the '
     'study by `init --role "rater={0}"`'
 )
+NO_MODEL = (
+    'no column names the model, so "{item}" is taken as the item and "{rater}" as the rater, and '
+    "of rows that repeat both the first counts; where models answered, name the column of the "
+    "model by `init --role model=COLUMN`, or add one to the data"
+)
+# Of an item and of a rater: words by which the data may be a panel.
+PANEL_ITEM, PANEL_RATERS = "prompt", ("judge", "grader")
 
 
 def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None) -> Draft:
@@ -73,8 +80,18 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
             draft.doubt("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
         return draft_panel(draft, replace(main, roles=panel_roles), copy)
     main = find_crowd(main, roles)
+    if not {"item", "rater"} & {*roles}:
+        _doubt_crowd(draft, main)
     siblings = _read_siblings(path, folder, draft, known=main.label)
     return draft_crowd(draft, main, [table for table in siblings if table.label != main.label])
+
+
+def _doubt_crowd(draft: Draft, main: LogTable) -> None:
+    """Note that repeated rows of prompts or judges look like a panel without its models."""
+    item, rater = (main.roles.get(role, "") for role in ("item", "rater"))
+    is_like_panel = last_word(item) == PANEL_ITEM or last_word(rater) in PANEL_RATERS
+    if item and rater and is_like_panel and main.data.duplicated([item, rater]).any():
+        draft.doubt("crowd.roles", NO_MODEL.format(item=item, rater=rater))
 
 
 def find_crowd(main: LogTable, given: Mapping[str, str]) -> LogTable:

@@ -42,8 +42,8 @@ def test_notes_say_that_intervals_contain_raters(studies):
     metrics, difference, items = studies[0]
     note = (
         "Intervals: 95%; they contain which items and which raters there are, each resampled "
-        "within its group. Labels stay as they are. An interval is missing where all resamples "
-        "are the same."
+        "within its group. Labels stay as they are. An interval is missing where resamples "
+        "show no variance."
     )
     assert metrics.attrs["interval_note"] == note
     assert difference.attrs["interval_note"] == note

@@ -50,6 +50,7 @@ def test_the_label_of_an_item_stands_beside_its_ratings(files):
     ratings = loaded.ratings
     item_label = ratings.factors["item_label"]
     assert item_label.labels == ("safe", "unsafe")
+    assert loaded.data.counts["labels"] == 8
     assert (
         item_label.codes.tolist() == loaded.data.item_label[ratings.factors["item"].codes].tolist()
     )

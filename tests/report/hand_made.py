@@ -123,6 +123,7 @@ def crowd(*, p=0.01, hm=-0.2, reason=""):
     """Return measured results of groups x and y."""
     groups = ["all", "g=x", "g=y"]
     coords = {"group": groups, "grouping": ("group", ["all", "g", "g"]), "by": ["all"]}
+    scores = {"score": ["0", "1", "2"]}
     table = {
         "hm": (("group", "by"), [[np.nan if reason else 0.8], [0.7], [0.9]]),
         "raters": ("group", [9, 4, 5]),
@@ -151,7 +152,7 @@ def crowd(*, p=0.01, hm=-0.2, reason=""):
     )
     tree = xr.DataTree.from_dict(
         {
-            "/responsiveness": xr.Dataset(table, coords),
+            "/responsiveness": xr.Dataset(table, coords | scores),
             "/responsiveness_difference": difference,
             "/joint": joint,
         }

@@ -153,6 +153,9 @@ def test_a_crowd_that_cannot_be_measured_says_why_and_what_its_groups_reach():
     assert answer(results)[0] == "Responsiveness of all raters cannot be measured: one label only."
 
 
+SCALE = "(95% interval 0.30 to 0.70) of the scale of 3 scores (0 to 2)"
+
+
 def harshness(*, p=(0.01, 0.3, 0.02), latent=False):
     """Return the sentence of groups x, y, all: y above x by 0.5, all above x by 0.25."""
     groups = ["g=x", "g=y", "all"]
@@ -174,13 +177,11 @@ def harshness(*, p=(0.01, 0.3, 0.02), latent=False):
 
 
 def test_which_group_scores_more_harshly_is_answered():
-    between = "g=y (5 raters) scores higher (more harm) than g=x (4 raters) by 0.50 points"
-    assert harshness(p=(0.01, 0.3, 0.3)) == f"{between} (95% interval 0.30 to 0.70)."
-    assert harshness() == (
-        f"{between} (95% interval 0.30 to 0.70), the largest of 2 distinguishable differences."
-    )
+    between = "g=y (5 raters) scores higher (more harm) than g=x (4 raters) by 0.50 steps"
+    assert harshness(p=(0.01, 0.3, 0.3)) == f"{between} {SCALE}."
+    assert harshness() == (f"{between} {SCALE}, the largest of 2 distinguishable differences.")
     assert harshness(p=(0.01, 0.3, 0.3), latent=True) == (
-        f"{between} (95% interval 0.30 to 0.70); on the latent scale with probability 0.98."
+        f"{between} {SCALE}; on the latent scale with probability 0.98."
     )
 
 

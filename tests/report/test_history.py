@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
@@ -13,9 +14,8 @@ from sharpbayes.report.history import history
 from sharpbayes.report.page import page_text
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.catalogue import report_tables
-from sharpbayes.storage.results import save_results
+from sharpbayes.storage.results import open_results, save_results
 from tests.panels import frame, measured
-from tests.report.hand_made import crowd
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,11 @@ def releases(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tree(releases):
     return history(releases)
+
+
+@pytest.fixture(scope="module")
+def crowd(shared_results):
+    return open_results(shared_results("measured_crowd")).load()
 
 
 def test_numbers_are_those_of_each_release(releases, tree):
@@ -90,6 +95,57 @@ def test_values_whose_intervals_do_not_overlap_are_named(releases, tmp_path):
     assert not [text for text in answer(unchanged) if "do not overlap" in text]
 
 
+def test_a_history_claims_no_more_than_the_evidence(releases, tree):
+    """24 prompts have no tail: none is named, and the choice is by the mean."""
+    sentences = answer(tree)
+    assert (
+        "The data of may, june and july do not tell which tail risks differ: none is named."
+    ) in sentences
+    assert not [text for text in sentences if "tail risk of" in text]
+    choices = tree["history"]["choice"].to_numpy()
+    assert all(text.endswith(" (by mean log-risk)") for text in choices)
+    enough = {name: results.copy() for name, results in releases.items()}
+    for results in enough.values():
+        evidence = results["evidence"].to_dataset()
+        carried = {"carried": '["lowest", "distinguishable", "admissible"]'}
+        results["evidence"] = xr.DataTree(evidence.assign_attrs(carried))
+    choices = history(enough)["history"]["choice"].to_numpy()
+    assert not [text for text in choices if "mean log-risk" in text]
+
+
+def test_an_interval_without_width_is_missing_and_moves_nothing(releases):
+    still, moved = (releases["may"].copy() for _ in range(2))
+    joint = still["joint"].to_dataset()
+    interval = joint["observed"].expand_dims(bound=joint["bound"], axis=-1)
+    still["joint"] = xr.DataTree(joint.assign(bootstrap_interval=interval))
+    moved["joint"] = xr.DataTree(
+        joint.assign(observed=joint["observed"] + 1, bootstrap_interval=interval + 1)
+    )
+    tree = history({"may": still, "june": moved})
+    assert tree["history"]["bootstrap_interval"].isnull().all()
+    assert not [text for text in answer(tree) if "do not overlap" in text]
+    [table] = [table for table in report_tables(tree) if table.title.startswith("Mean log-risk")]
+    mean = float(joint["observed"].sel(metric="mean", model="m0"))
+    assert table.rows[0] == ("m0", f"{mean:.2f}", f"{mean + 1:.2f}")
+    assert table.note.endswith("Without an interval where resamples do not differ.")
+
+
+def test_models_prompts_and_judges_that_are_new_or_gone_are_counted(releases, tmp_path):
+    table = frame(prompts=24)
+    less = table[(table["judge"] != "ann") & (table["prompt"] != "p03")]
+    fewer = measured(tmp_path / "june", less.replace({"model": {"m2": "m3"}}))
+    tree = history({"may": releases["may"], "june": fewer})
+    sentence = (
+        "Data that changed since the release before: june has 3 models (1 new, 1 gone), 23 prompts "
+        "(1 gone) and 2 judges (1 gone)."
+    )
+    assert sentence in answer(tree)
+    [counts] = [table for table in report_tables(tree) if table.title == "Data release by release"]
+    assert [row[:4] for row in counts.rows] == [("may", "3", "0", "0"), ("june", "3", "1", "1")]
+    same = answer(history({"may": releases["may"], "june": releases["may"]}))
+    assert not [text for text in same if text.startswith("Data that changed")]
+
+
 def test_a_drift_is_the_mean_change_of_a_judges_scores(releases, tree):
     data = tree["history"].to_dataset().sel(release="june")
     scores = [releases[name]["panel"]["sub_index"].sel(judge="ann") for name in ("june", "may")]
@@ -119,9 +175,9 @@ def test_the_page_has_the_figure_and_every_digest(tree, releases):
     assert "What the numbers do not mean" in text
 
 
-def test_other_results_are_refused(releases):
+def test_other_results_are_refused(releases, crowd):
     with pytest.raises(SpecError) as error:
-        history(releases | {"crowd": crowd()})
+        history(releases | {"crowd": crowd})
     assert str(error.value) == "crowd: results of a crowd among those of a panel"
     bare = releases["may"].copy()
     del bare["joint"]
@@ -130,6 +186,50 @@ def test_other_results_are_refused(releases):
     assert str(missing.value) == (
         "old: no group /joint; run `sharpbayes measure` of the study again"
     )
+
+
+def test_a_history_of_crowds_has_the_metrics_of_every_group(crowd):
+    tree = history({"may": crowd, "june": crowd})
+    tables = {table.title: table for table in report_tables(tree)}
+    assert list(tables) == [
+        "HM release by release",
+        "MPA release by release",
+        "WRA release by release",
+        "Inputs release by release",
+        "Data release by release",
+    ]
+    assert len(tables["HM release by release"].rows) == crowd["joint"].sizes["group"]
+    # A crowd chooses no model.
+    assert "choice" not in tables["Inputs release by release"].header
+    assert answer(tree) == (
+        "2 releases: may, june.",
+        "Inputs that changed since the release before: june: nothing.",
+    )
+    assert [figure.table for figure in page_figures(tree)] == ["history"]
+    text = page_text(tree)
+    assert "describe these raters on these items" in text
+    assert "<dt>Groups of raters</dt>" in text
+
+
+def test_releases_with_other_groups_stand_in_one_history(crowd):
+    groups = crowd["joint"]["group"].to_numpy()
+    fewer = crowd.copy()
+    fewer["joint"] = xr.DataTree(crowd["joint"].to_dataset().sel(group=groups[1:]))
+    data = history({"may": fewer, "june": crowd})["history"].to_dataset()
+    assert data["unit"].to_numpy().tolist() == [*groups[1:], groups[0]]
+    assert data["observed"].sel(release="may", unit=groups[0]).isnull().all()
+
+
+def test_the_command_shows_crowds_and_refuses_them_among_panels(releases, crowd, tmp_path):
+    names = ("crowd", "again", "panel")
+    paths = [str(tmp_path / f"{name}.results.nc") for name in names]
+    for path, results in zip(paths, (crowd, crowd, releases["may"]), strict=True):
+        save_results(results, path)
+    done = CliRunner().invoke(app, ["report", *paths[:2], "--text"])
+    assert done.exit_code == 0, done.stderr
+    done = CliRunner().invoke(app, ["report", paths[2], paths[0]])
+    message = "crowd: results of a crowd among those of a panel\n"
+    assert (done.exit_code, done.stderr) == (2, message)
 
 
 def test_the_command_takes_several_files(releases, tmp_path):

@@ -92,7 +92,7 @@ def test_one_model_has_no_order_to_be_stable():
 @pytest.mark.parametrize(
     ("few", "expected"),
     [
-        ([False, False, False], ("yes", "Every group has enough raters.")),
+        ([False, False, False], ("yes", "Every group is measured and has enough raters.")),
         ([False, True, True], ("partly", "Few raters in 2 groups of 3.")),
         ([True, True, True], ("no", "Few raters in 3 groups of 3.")),
     ],
@@ -100,6 +100,26 @@ def test_one_model_has_no_order_to_be_stable():
 def test_enough_data_for_a_crowd(few, expected):
     data = xr.Dataset({"few_raters": ("group", few)}, {"group": ["all", "g=x", "g=y"]})
     assert states(add(crowd(), evidence=data))["Enough"] == expected
+
+
+@pytest.mark.parametrize(
+    ("reasons", "expected"),
+    [
+        (["none labels", "", ""], ("yes", "Every group is measured and has enough raters.")),
+        (["", "few items", ""], ("partly", "No responsiveness of 1 group of 3.")),
+        (
+            ["no safe row", "no safe row", "few items"],
+            ("no", "No responsiveness can be measured: no safe row; few items."),
+        ),
+    ],
+)
+def test_data_are_not_enough_where_nothing_is_measured(reasons, expected):
+    groups = {"group": ["all", "g=x", "g=y"]}
+    data = xr.Dataset({"few_raters": ("group", [False] * 3)}, groups, {"limits": "[]"})
+    results = add(crowd(), evidence=data)
+    reason = xr.DataArray(np.array(reasons)[:, None], groups | {"by": ["all"]}, ("group", "by"))
+    results["responsiveness"] = results["responsiveness"].to_dataset().assign(reason=reason)
+    assert states(results)["Enough"] == expected
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,44 @@ def crowd(**more):
     return table.assign(**more)
 
 
+NO_MODEL = (
+    'no column names the model, so "{}" is taken as the item and "{}" as the rater, and of rows '
+    "that repeat both the first counts; where models answered, name the column of the model by "
+    "`init --role model=COLUMN`, or add one to the data"
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "is_doubted"),
+    [
+        (("prompt_id", "judge_id"), True),
+        (("prompt", "annotator"), True),
+        (("conversation", "judge"), True),
+        (("comment", "annotator"), False),
+    ],
+)
+def test_a_panel_without_models_is_no_crowd_in_silence(tmp_path, names, is_doubted):
+    names = dict(zip(("prompt_id", "judge_id"), names, strict=True))
+    table = panel().drop(columns="model_id").rename(columns=names)
+    text, unsure = started(tmp_path, table)
+    doubt = NO_MODEL.format(*names.values())
+    assert (doubt in unsure) == is_doubted
+    if is_doubted:
+        assert unsure[0] == doubt
+        assert f"# CHECK: {doubt[:20]}" in text
+
+
+def test_a_crowd_that_is_named_or_repeats_nothing_is_not_doubted(tmp_path):
+    table = panel().drop(columns="model_id")
+    for folder, rows, roles in (
+        ("named", table, {"item": "prompt_id"}),
+        ("once", table.drop_duplicates(["prompt_id", "judge_id"]), {}),
+    ):
+        (tmp_path / folder).mkdir()
+        _, unsure = started(tmp_path / folder, rows, roles=roles)
+        assert not [doubt for doubt in unsure if doubt.startswith("no column names the model")]
+
+
 def panel(**more):
     rows = [(m, p, j) for m in "ab" for p in range(8) for j in ("x", "y")]
     table = pd.DataFrame(rows, columns=["model_id", "prompt_id", "judge_id"])

@@ -104,7 +104,9 @@ def wider_interval(
 
     Near an end of its range a statistic is skewed and the logit's interval holds; where few raters
     differ from the others the plain one does. Resamples are over (replicate, ...), ``bounds`` are
-    the ends of the range, which the interval keeps.
+    the ends of the range, which the interval keeps. It contains the observed value: where the plain
+    interval is missing, so is the whole one, as that of the logit lies around a value that was
+    moved away from an end.
     """
     low, high = bounds
     size = high - low
@@ -121,8 +123,8 @@ def wider_interval(
 
     plain = np.clip(interval(lambda x: x), low, high)
     curved = low + size / (1.0 + np.exp(-interval(logit)))
-    lower = np.fmin(plain[..., 0], curved[..., 0])
-    return np.stack([lower, np.fmax(plain[..., 1], curved[..., 1])], axis=-1)
+    lower, upper = np.fmin(plain, curved)[..., 0], np.fmax(plain, curved)[..., 1]
+    return np.where(np.isnan(plain), np.nan, np.stack([lower, upper], axis=-1))
 
 
 def variance(resampled: Floats) -> Floats:

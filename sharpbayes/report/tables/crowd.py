@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 import numpy as np
+import xarray as xr
 
 from sharpbayes.data.columns import parse_number
 from sharpbayes.errors import format_list
@@ -25,17 +26,35 @@ def shortened(labels: Iterable[object]) -> str:
     return format_list(labels, most=MOST_ROWS) or "-"
 
 
+def unmeasured_groups(reason: xr.DataArray) -> list[str]:
+    """Return why groups have no numbers, a sentence for each reason with its groups.
+
+    >>> why = ["", "no safe row", "no safe row"]
+    >>> unmeasured_groups(xr.DataArray(why, {"group": ["all", "x", "y"]}))
+    ['x, y: no safe row.']
+    """
+    return [f"{', '.join(labels_where(reason == why))}: {why}." for why in _unique(reason)]
+
+
+def list_reasons(reason: xr.DataArray) -> str:
+    """Return why groups have no numbers, each reason once; empty where all have.
+
+    >>> list_reasons(xr.DataArray(["", "no safe row", "no safe row"], dims="group"))
+    'no safe row'
+    """
+    return "; ".join(_unique(reason))
+
+
+def _unique(reason: xr.DataArray) -> list[str]:
+    """Reasons in the order of the groups, each once."""
+    return [why for why in dict.fromkeys(map(str, reason.to_numpy())) if why]
+
+
 def _note(template: str, group: str) -> Callable[[View], str]:
     """Return a note that ends with why groups have no numbers, groups of one reason together."""
 
     def note(view: View) -> str:
-        reason = view[f"{group}/reason"]
-        texts = {
-            why: ", ".join(labels_where(reason == why))
-            for why in dict.fromkeys(reason.to_numpy())
-            if why
-        }
-        return view.text(template) + "".join(f" {text}: {why}." for why, text in texts.items())
+        return " ".join([view.text(template), *unmeasured_groups(view[f"{group}/reason"])])
 
     return note
 
@@ -88,6 +107,17 @@ def bias_of_model(view: View, group: str = "posterior_responsiveness") -> str:
     return str(view.group(group).attrs.get("remark", "")) if group in view else ""
 
 
+def name_scale(view: View) -> str:
+    """Return the scale that differences of scores count the steps of, by its scores or bins.
+
+    >>> names = xr.Dataset(coords={"score": ["below 20", "20 to 40", "40 and more"]})
+    >>> name_scale(View(xr.DataTree.from_dict({"/responsiveness": names})))
+    'the scale of 3 scores (below 20 to 40 and more)'
+    """
+    scores = view.coordinate("responsiveness/score")
+    return f"the scale of {len(scores)} scores ({scores[0]} to {scores[-1]})"
+
+
 def _harshness_pairs(view: View) -> list[Labels]:
     """Pairs of groups whose mean scores are compared, the smallest p first."""
     data = view.group("harshness_difference")
@@ -99,11 +129,14 @@ def _harshness_note(view: View) -> str:
     """What the columns are."""
     attrs = view.group("harshness_difference").attrs
     text = (
-        "First group less second, in points of the scale: above 0 the first scores higher (more "
+        "First group less second, in steps of {scale}: above 0 the first scores higher (more "
         "harm). {shown} of {count} pairs, smallest p first. Holm over all pairs of a grouping. "
     )
     latent = "P(higher): posterior probability that its latent location is higher."
-    notes = [view.text(text) + attrs["interval_note"], latent * ("latent_note" in attrs)]
+    notes = [
+        view.select({"scale": name_scale(view)}).text(text) + attrs["interval_note"],
+        latent * ("latent_note" in attrs),
+    ]
     return " ".join(filter(None, notes))
 
 
@@ -183,7 +216,7 @@ GROUP_TABLES = (
         repeat=[ALL_ITEMS],
         rows=_measured,
         columns=("{group}; raters: responsiveness/raters | count", *CURVES),
-        note="Missing where a group never gives the score.",
+        note="Precision is missing where the plurality of a group is never the score.",
     ),
     TableSpec(
         name="curves_by_stratum",
@@ -193,7 +226,7 @@ GROUP_TABLES = (
         rows=_measured,
         columns=("{by}", *CURVES),
         condition=lambda view: view.group("responsiveness").sizes["by"] > 1,
-        note="Missing where a stratum has no such score.",
+        note="Precision is missing where no plurality in the stratum is the score.",
     ),
     TableSpec(
         title="Differences of responsiveness between groups of one grouping",
@@ -227,7 +260,7 @@ HARSHNESS = TableSpec(
     columns=(
         "pair: {group} \u2212 {other}",
         Column("raters", raters_of_pair),
-        "points: harshness_difference/difference",
+        "steps: harshness_difference/difference",
         "interval: harshness_difference/difference_interval | interval",
         "p (Holm): harshness_difference/p_holm; P(higher): harshness_difference/prob_higher?",
     ),

@@ -2,14 +2,23 @@
 
 import json
 
+from sharpbayes.report.tables.crowd import ALL_ITEMS, unmeasured_groups
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.panel import BY_RISK, has_several_models
+
+NO_LIMIT = "Nothing here limits the answer."
 
 
 def _limits(view: View) -> str:
     """What the evidence cannot carry."""
-    sentences = json.loads(view.group("evidence").attrs["limits"])
-    return " ".join(sentences) or "Nothing here limits the answer."
+    return " ".join(json.loads(view.group("evidence").attrs["limits"])) or NO_LIMIT
+
+
+def _limits_of_groups(view: View) -> str:
+    """What the evidence of groups cannot carry, and why groups are not measured."""
+    limits = json.loads(view.group("evidence").attrs["limits"])
+    unmeasured = unmeasured_groups(view["responsiveness/reason"].sel(ALL_ITEMS))
+    return " ".join([*limits, *unmeasured]) or NO_LIMIT
 
 
 PANEL_TABLES = (
@@ -67,5 +76,5 @@ GROUP_EVIDENCE = TableSpec(
         "{group}; raters: evidence/raters | thousands; items: evidence/items | thousands",
         "few raters: evidence/few_raters | yes_no",
     ),
-    note=_limits,
+    note=_limits_of_groups,
 )

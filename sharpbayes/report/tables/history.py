@@ -4,7 +4,7 @@ import numpy as np
 
 from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.format import MISSING, estimate, number
+from sharpbayes.report.tables.format import MISSING, number, value_and_interval
 
 NAMES = {
     **{metric.name: metric.label for metric in METRICS},
@@ -36,7 +36,8 @@ def _estimate(row: View) -> str:
     for value, interval in names:
         if f"history/{value}" in row and bool(row[f"history/{value}"].notnull()):
             mark = " p" * (value == "posterior_median")
-            return estimate(row[f"history/{value}"], row[f"history/{interval}"]) + mark
+            text, known = value_and_interval(row[f"history/{value}"], row[f"history/{interval}"])
+            return text + f" ({known})" * (known != MISSING) + mark
     return MISSING
 
 
@@ -64,7 +65,7 @@ TABLES = (
         rows=labels_of("history/unit"),
         columns=("{unit}", over(RELEASES, Column("{release}", _estimate))),
         note="{history[level]:percent} intervals; p: posterior median, otherwise observed with the "
-        "bootstrap.",
+        "bootstrap. Without an interval where resamples do not differ.",
     ),
     TableSpec(
         title="Verdicts release by release",
@@ -79,10 +80,24 @@ TABLES = (
         rows=labels_of(RELEASES),
         columns=(
             "{release}; created: history/created | text; status: history/status | text",
-            "choice: history/choice | text",
+            "choice: history/choice | text?",
             over("history/input", Column("{input}", _digest)),
         ),
         note="First characters of SHA-256 digests. * Another one than in the release before.",
+    ),
+    TableSpec(
+        title="Data release by release",
+        needs=("history/part_count",),
+        rows=labels_of(RELEASES),
+        columns=(
+            "{release}",
+            over(
+                "history/part",
+                "{part}s: history/part_count | count; new: history/part_new | count",
+                "gone: history/part_gone | count",
+            ),
+        ),
+        note="New or gone: by their names, since the release before.",
     ),
     TableSpec(
         title="Judges release by release: severity among each other",

@@ -54,3 +54,21 @@ def test_resamples_that_do_not_differ_give_no_interval():
         bounds=(0.0, 1.0),
     )
     assert np.isnan(bounds).all()
+
+
+def test_an_interval_that_would_miss_its_value_is_missing():
+    # Raters add less than single ratings to the variance, but more to that of the logits: only
+    # values beyond the distance from the end at which logits are taken count there.
+    raters, ratings = np.zeros(500), np.full(500, 0.045)
+    raters[0], ratings[::2] = 0.06, 0.0
+    bounds = wider_interval(
+        np.array(0.0),
+        np.zeros(500),
+        raters,
+        ratings,
+        n_items=np.array(12.0),
+        n_raters=np.array(25.0),
+        level=0.95,
+        bounds=(0.0, 1.0),
+    )
+    assert np.isnan(bounds).all()

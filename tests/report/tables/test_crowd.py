@@ -55,6 +55,32 @@ def test_pairs_come_by_p(results, tables):
     assert all(re.fullmatch(r"\d+ and \d+", row[1]) for row in table.rows)
 
 
+def test_curves_say_that_a_precision_needs_a_plurality(results, tables):
+    """Raters who give a score in some items need not be most of them in any."""
+    table = tables["Precision and recall at each score"]
+    assert table.note == "Precision is missing where the plurality of a group is never the score."
+    data = results["responsiveness"].to_dataset().sel(by="all")
+    plurality = results["items"]["plurality"]
+    for score, label in enumerate(data["score"].to_numpy()):
+        never = (plurality != score).all("item").sel(group=data["group"])
+        missing = np.isnan(data["precision"].sel(score=label))
+        assert (missing == never)[(data["reason"] == "").to_numpy()].all()
+
+
+def test_the_evidence_says_why_groups_are_not_measured(results):
+    title = "Evidence: raters and items of each group"
+    unmeasured = results.copy()
+    data = results["responsiveness"].to_dataset()
+    unmeasured["responsiveness"] = data.assign(reason=xr.full_like(data["reason"], "no safe row"))
+    notes = [
+        next(table.note for table in report_tables(tree) if table.title == title)
+        for tree in (results, unmeasured)
+    ]
+    assert "no safe row" not in notes[0]
+    assert notes[1].endswith(f"{', '.join(data['group'].to_numpy())}: no safe row.")
+    assert "Nothing here limits the answer." not in notes[1]
+
+
 def test_small_strata_show_no_number_and_say_why(results, tables):
     items = results["responsiveness"]["items"].sel(group="all")
     small = items["by"].values[(items < 27).values]
@@ -108,17 +134,17 @@ def test_group_sizes_stand_beside_the_numbers_of_groups(results, tables):
 
 def test_harshness_is_a_table_of_pairs(results, tables):
     table = tables["Which group scores higher: differences of mean scores"]
-    assert table.header == ("pair", "raters", "points", "interval", "p (Holm)")
+    assert table.header == ("pair", "raters", "steps", "interval", "p (Holm)")
     row = next(row for row in table.rows if row[0] == "gender=Man \u2212 gender=Woman")
     data = results["harshness_difference"].to_dataset()
     cell = data.sel(group="gender=Man", other="gender=Woman")
     assert row[1:3] == ("20 and 20", number(cell["difference"]))
     assert row[3] == interval(cell["difference_interval"])
     assert table.note.startswith(
-        "First group less second, in points of the scale: above 0 the first scores higher (more "
-        "harm). 15 of 19 pairs, smallest p first. Holm over all pairs of a grouping. Intervals: "
-        "95%, of the difference of mean scores on the same items; they contain which items and "
-        "which raters there are (variances clustered by both, Student's t)."
+        "First group less second, in steps of the scale of 5 scores (0 to 4): above 0 the first "
+        "scores higher (more harm). 15 of 19 pairs, smallest p first. Holm over all pairs of a "
+        "grouping. Intervals: 95%, of the difference of mean scores on the same items; they "
+        "contain which items and which raters there are (variances clustered by both, Student's t)."
     )
 
 

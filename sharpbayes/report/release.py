@@ -1,0 +1,113 @@
+"""What the results of one release tell: the model chosen, verdicts, and values to compare."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.report.panel_answer import PanelAnswer
+from sharpbayes.report.panel_decision import (
+    CANNOT_TELL,
+    NOT_ADMISSIBLE,
+    exceeded_thresholds,
+    is_recommended,
+)
+from sharpbayes.report.stability import METRICS
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.wording import is_fitted
+
+NO_TOLERANCE = "no tolerance"
+# What the data of a panel and of a crowd consist of: the group and the dimension of each part.
+PARTS = {
+    "model": ("panel", "model"),
+    "prompt": ("panel", "prompt"),
+    "judge": ("panel", "judge"),
+    "item": ("items", "item"),
+    "rater": ("raters", "rater"),
+}
+
+
+def choose_model(results: xr.DataTree) -> str:
+    """Return the model that the answer of a panel names: the selected one of a fit, or the lowest.
+
+    It is the lowest by what the evidence can compare, the observed tail risk first; ``cannot tell``
+    where the evidence does not carry a choice.
+    """
+    view = View(results)
+    answer = PanelAnswer(view)
+    if answer.has_other_judges:
+        return CANNOT_TELL
+    if is_fitted(view) and "decision" in view:
+        selected = labels_where(view.group("decision")["selected"])
+        if selected and not is_recommended(view, answer.carried):
+            return CANNOT_TELL
+        return ", ".join(selected) or "none"
+    if len(answer.models) == 1:
+        return answer.models[0]
+    return _name_lowest(answer)
+
+
+def _name_lowest(answer: PanelAnswer) -> str:
+    """The lowest models, by the metric that can be compared."""
+    metric = answer.ordered_by
+    if not metric:
+        return CANNOT_TELL
+    names = ", ".join(answer.lowest_by(metric))
+    return names if metric == "cvar" else f"{names} (by {METRICS[metric]})"
+
+
+def read_verdicts(results: xr.DataTree) -> dict[str, str]:
+    """Return the verdict on each model; of a crowd a dash for each group.
+
+    Where the evidence does not tell who keeps the tolerance, a model exceeds it by means alone.
+    """
+    if "profile" not in results:
+        return dict.fromkeys(map(str, results["joint"]["group"].to_numpy()), "-")
+    verdicts = _stored_verdicts(results)
+    view = View(results)
+    answer = PanelAnswer(view)
+    if "admissible" in answer.carried or "profile/admissible" not in view:
+        return verdicts
+    exceeded = exceeded_thresholds(view, answer.models, tells_means=answer.tells_means)
+    return {name: NOT_ADMISSIBLE if exceeded.get(name) else CANNOT_TELL for name in verdicts}
+
+
+def _stored_verdicts(results: xr.DataTree) -> dict[str, str]:
+    """The verdict on each model; of results of earlier versions by the observed values."""
+    for group in ("decision", "tolerance"):
+        if group in results and "verdict" in results[group]:
+            return _by_model(results[group].to_dataset()["verdict"])
+    profile = results["profile"].to_dataset()
+    words = xr.full_like(profile["model"], NO_TOLERANCE, dtype=object)
+    if "admissible" in profile:
+        kept = profile["admissible"].to_numpy().astype(bool)
+        words = words.copy(data=np.where(kept, "within", "beyond"))
+    return _by_model(words)
+
+
+def _by_model(verdict: xr.DataArray) -> dict[str, str]:
+    """Texts over models by model."""
+    names = map(str, verdict["model"].to_numpy())
+    return dict(zip(names, map(str, verdict.to_numpy()), strict=True))
+
+
+def tells_tails(results: xr.DataTree) -> bool:
+    """Return whether the evidence carries which models differ by their tail risk."""
+    return "profile" in results and "distinguishable" in PanelAnswer(View(results)).carried
+
+
+def tells_means(results: xr.DataTree) -> bool:
+    """Return whether there are prompts enough to compare means; a crowd has no such limit."""
+    if not {"profile", "evidence"} <= set(results.children):
+        return True
+    return PanelAnswer(View(results)).tells_means
+
+
+def list_parts(results: xr.DataTree) -> Mapping[str, frozenset[str]]:
+    """Return the names of models, prompts and judges, or of items and raters."""
+    return {
+        part: frozenset(map(str, results[group][dim].to_numpy()))
+        for part, (group, dim) in PARTS.items()
+        if group in results
+    }

@@ -1,0 +1,71 @@
+"""What a release tells is what its own answer tells: choice, verdicts, and what is compared."""
+
+import pytest
+import xarray as xr
+
+from sharpbayes.report.release import choose_model, read_verdicts, tells_means, tells_tails
+from tests.report.hand_made import ALL, add, crowd, evidence, fitted_panel, panel
+
+MODELS = ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({}, "b"),
+        ({"carried": []}, "cannot tell"),
+        ({"carried": [], "companion": True}, "b (by policy score)"),
+        ({"carried": [], "tail": 1.5}, "b (by mean log-risk)"),
+        ({"carried": [], "tail": 0.5}, "cannot tell"),
+    ],
+)
+def test_the_model_is_lowest_by_what_the_evidence_compares(parts, expected):
+    assert choose_model(panel()) == "b"
+    assert choose_model(add(panel(), evidence=evidence(MODELS, **parts))) == expected
+
+
+def test_the_only_model_is_chosen():
+    assert choose_model(add(panel(cvar=(1.0,)), evidence=evidence("a", carried=[]))) == "a"
+
+
+@pytest.mark.parametrize(
+    ("carried", "expected"), [(ALL, "b"), (["distinguishable"], "cannot tell")]
+)
+def test_a_selection_by_unknown_tails_is_no_choice(carried, expected):
+    results = add(fitted_panel(), evidence=evidence(MODELS, carried=carried))
+    assert choose_model(results) == expected
+
+
+def test_verdicts_go_no_further_than_the_evidence():
+    results = panel(admissible=(True, True, False))
+    known = {"a": "within", "b": "within", "c": "beyond"}
+    assert read_verdicts(add(results, evidence=evidence(MODELS))) == known
+    results = add(results, evidence=evidence(MODELS, carried=["lowest"]))
+    assert set(read_verdicts(results).values()) == {"cannot tell"}
+    state = [["not admissible", "admissible", "admissible"]]
+    labels = {"threshold": ["mean"], "model": MODELS}
+    results = add(results, tolerance=xr.Dataset({"state": (tuple(labels), state)}, labels))
+    assert read_verdicts(results) == {"a": "not admissible", "b": "cannot tell", "c": "cannot tell"}
+
+
+def test_without_a_tolerance_there_is_no_verdict():
+    results = add(panel(), evidence=evidence(MODELS, carried=[]))
+    assert set(read_verdicts(results).values()) == {"no tolerance"}
+    assert read_verdicts(crowd()) == dict.fromkeys(["all", "g=x", "g=y"], "-")
+
+
+@pytest.mark.parametrize(
+    ("parts", "tails", "means"),
+    [
+        ({}, True, True),
+        ({"carried": ["lowest"], "tail": 1.5}, False, True),
+        ({"carried": [], "tail": 0.5}, False, False),
+    ],
+)
+def test_what_is_compared_depends_on_the_evidence(parts, tails, means):
+    results = add(panel(), evidence=evidence(MODELS, **parts))
+    assert (tells_tails(results), tells_means(results)) == (tails, means)
+
+
+def test_a_crowd_has_means_and_no_tails():
+    assert (tells_tails(crowd()), tells_means(crowd())) == (False, True)
