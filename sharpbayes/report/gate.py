@@ -13,6 +13,7 @@ from sharpbayes.metrics.panel.non_inferiority import LEAST_PROMPTS
 from sharpbayes.report.approval import approval, expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
+from sharpbayes.report.stability import name_raters
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.format import number, thousands
 from sharpbayes.report.tables.gate import LARGEST
@@ -368,9 +369,10 @@ def _leaning(gate: xr.Dataset) -> list[str]:
     names = [str(x) for x in gate["judge_out"].to_numpy()[depends.to_numpy()]]
     if not names:
         return []
+    one = "it" if len(names) == 1 else "each"
     return [
         (
-            f"It depends on {join_names(names)}: without {'it' if len(names) == 1 else 'each'} a "
+            f"It depends on {name_raters('judge', names)}: without {one} a "
             "difference lies on the other side of its margin. More judges would tell."
         )
     ]

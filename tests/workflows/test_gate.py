@@ -530,4 +530,4 @@ def test_a_verdict_depends_on_a_judge_without_whom_it_would_be_another(store, ol
     assert not [text for text in gate_answer(results) if text.startswith("It depends on")]
     without.loc[{"judge_out": "ann", "metric": "policy_score"}] = 0.0
     results["gate"] = xr.DataTree(group.assign(difference_without=without))
-    assert [text for text in gate_answer(results) if text.startswith("It depends on ann")]
+    assert [text for text in gate_answer(results) if text.startswith("It depends on judge ann:")]
