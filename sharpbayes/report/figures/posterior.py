@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.figures.style import DARK, POSTERIOR, SMALL, panels, wrap_name
+from sharpbayes.report.figures.labels import wrap_name
+from sharpbayes.report.figures.style import DARK, POSTERIOR, SMALL, panels
 from sharpbayes.report.tables.crowd import SIGNIFICANT
 from sharpbayes.report.tables.declaration import Labels, View
 from sharpbayes.report.tables.fit import category_shares
