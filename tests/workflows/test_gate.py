@@ -531,3 +531,24 @@ def test_a_verdict_depends_on_a_judge_without_whom_it_would_be_another(store, ol
     without.loc[{"judge_out": "ann", "metric": "policy_score"}] = 0.0
     results["gate"] = xr.DataTree(group.assign(difference_without=without))
     assert [text for text in gate_answer(results) if text.startswith("It depends on judge ann:")]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "texts"),
+    [
+        ([0.0539, 0.11], "(bounds 0.054 and 0.110), the margin is 0.050"),
+        ([0.01, 0.04996], "(bounds 0.01000 and 0.04996), the margin is 0.05000"),
+        ([0.0, 0.0486], "(bounds 0.000 and 0.049), the margin is 0.050"),
+        ([0.06, 0.11], "(bounds 0.06 and 0.11), the margin is 0.05"),
+    ],
+)
+def test_bounds_have_the_decimals_that_show_their_side_of_the_margin(store, old, bounds, texts):
+    results = gate(store("worse", release(1, worse=4)), old)
+    group = results["gate"].to_dataset()
+    for name, value in (("bounds", bounds), ("margin", 0.05), ("difference", 0.08)):
+        group[name].loc[{"metric": "policy_score"}] = value
+    results["gate"] = xr.DataTree(group)
+    assert texts in gate_answer(results)[0]
+    assert texts in gate_junit(results)
+    ends = [word.rstrip("),") for word in texts.split() if word[0] == "0"]
+    assert f"({ends[0]} to {ends[1]}) |" in gate_markdown(results)
