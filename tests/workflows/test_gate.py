@@ -1,6 +1,7 @@
 """A candidate against its reference: which prompts and judges count, and what the verdict is."""
 
 import json
+import re
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -157,8 +158,10 @@ def test_anchors_measure_what_judges_score_higher(store, old):
 
 def test_what_is_missing_is_said(store, old):
     plain = store("plain", release(2), weights="")
+    margins = "by --weights, with a table such as `[gate]` and in it `mean = 0.2` and `cvar = 0.5`"
     with pytest.raises(
-        SpecError, match="gate: these weights declare no margins; name weights that do by --weights"
+        SpecError,
+        match=re.escape(f"gate: these weights declare no margins; name weights that do {margins}"),
     ):
         gate(plain, old)
     with pytest.raises(SpecError) as error:
