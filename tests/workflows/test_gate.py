@@ -555,3 +555,36 @@ def test_bounds_have_the_decimals_that_show_their_side_of_the_margin(store, old,
     assert texts in gate_junit(results)
     ends = [word.rstrip("),") for word in texts.split() if word[0] == "0"]
     assert f"({ends[0]} to {ends[1]}) |" in gate_markdown(results)
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "text"),
+    [
+        (
+            "max = 10 }",
+            "max = 12 }",
+            "panel.scales: scale 'severity' is `{kind = \"ordinal\", min = 0.0, max = 10.0}` here "
+            'and `{kind = "ordinal", min = 0.0, max = 12.0}` in the study of reference, so that '
+            "the two cannot be compared; write the same `[panel.scales]`, with the ends of the "
+            "longer scale, in both study files, and measure both again",
+        ),
+        (
+            ", reverse = true }",
+            " }",
+            "panel.indicators: indicator 'truth' is `{scale = \"severity\", reverse = true}` here "
+            'and `{scale = "severity"}` in the study of reference, ',
+        ),
+        (
+            'name = "bias"',
+            'name = "unfair"',
+            'panel.dimensions: dimension \'bias\' is `{name = "bias", rms = ["bias_a", "bias_b"]}` '
+            "here and missing in the study of reference (1 more differ), ",
+        ),
+    ],
+)
+def test_studies_that_measure_otherwise_say_how_and_what_to_write(store, old, line, other, text):
+    changed = old.copy()
+    assert line in changed.attrs["study"]
+    changed.attrs["study"] = changed.attrs["study"].replace(line, other)
+    with pytest.raises(SpecError, match=re.escape(f"candidate: {text}")):
+        gate(store("same", release(1)), changed)
