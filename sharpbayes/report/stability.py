@@ -75,7 +75,7 @@ def crowd_stability(view: View) -> Iterator[str]:
         return
     names = [str(name) for name in changed["value"].to_numpy()]
     rows = zip(names, changed["highest"].to_numpy(), strict=True)
-    listed = [f"without {name} {highest}" for name, highest in rows]
+    listed = [f"without expert {name} {highest}" for name, highest in rows]
     yield (
         f"The order of groups depends on {name_raters('expert', names)}: {join_names(listed)} is "
         f"most responsive{moved}."
@@ -173,7 +173,7 @@ def _changes(changed: xr.Dataset, metric: str) -> str:
     says = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
     rows = zip(names, says, changed["lowest"].to_numpy(), strict=True)
     listed = [
-        f"without {name if len(names) > 1 else 'it'} {what} of {lowest}"
+        f"without {f'judge {name}' if len(names) > 1 else 'it'} {what} of {lowest}"
         for name, what, lowest in rows
     ]
     return f"The answer depends on the {name_raters('judge', names)}: {', '.join(listed)}."

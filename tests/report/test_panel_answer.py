@@ -353,8 +353,8 @@ def test_an_answer_that_leans_on_a_judge():
     )
     two = stability(("judge", "j1", "c", True, 0.5), ("judge", "j2", "a and c", True, 0.1))
     assert answer(add(panel(), stability=two))[-1] == (
-        "The answer depends on the judges j1 and j2: without j1 the lowest observed tail risk is "
-        "that of c, without j2 that of a and c."
+        "The answer depends on the judges j1 and j2: without judge j1 the lowest observed tail "
+        "risk is that of c, without judge j2 that of a and c."
     )
 
 
@@ -384,8 +384,8 @@ def test_where_tails_do_not_tell_the_judges_of_the_mean_are_named():
     few = evidence("abc", tail=1.5, limits=["Few prompts."], carried=[])
     moved = by_mean(one, "c")
     assert answer(add(panel(), stability=moved, evidence=few))[-1] == (
-        "The answer depends on the judges j1 and j2: without j1 the lowest observed mean log-risk "
-        "is that of c, without j2 that of c."
+        "The answer depends on the judges j1 and j2: without judge j1 the lowest observed mean "
+        "log-risk is that of c, without judge j2 that of c."
     )
     kept = by_mean(one, "b")
     assert answer(add(panel(), stability=kept, evidence=few))[-1].startswith(
