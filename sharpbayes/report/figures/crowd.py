@@ -256,7 +256,7 @@ def _lines(axes: "Axes", name: str, lines: Rows) -> None:
         bounds = cell[f"{name}_interval"].transpose("bound", "score").to_numpy()
         axes.plot(scores + shift, cell[name], markersize=4, label=label, **style)
         axes.vlines(scores + shift, *bounds, color=style["color"], linewidth=1, alpha=0.7)
-    names = [wrap_name(score, 12) for score in cell["score"].to_numpy()]
+    names = wrap_names(cell["score"].to_numpy(), 12)
     axes.set_xticks(scores, names, rotation=30 if max(map(len, names)) > 3 else 0)  # noqa: PLR2004 - words
     axes.set(xlabel="plurality score S", ylabel=f"{name.capitalize()}(S)", ylim=(-0.02, 1.02))
     axes.grid(axis="y")
@@ -295,7 +295,7 @@ def _item(axes: "Axes", score: xr.DataArray, plurality: xr.DataArray, scores: np
         text = wrap_name(", ".join(groups), 34)
         placement: Style = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(text, (count, position), fontsize=SMALL, **placement)
-    axes.set_yticks(np.arange(len(scores)), [wrap_name(label, 14) for label in scores])
+    axes.set_yticks(np.arange(len(scores)), wrap_names(scores, 14))
     axes.set(ylabel="score", xlim=(0, 2.6 * max(1, int(counts.max()))))
     axes.locator_params(axis="x", integer=True)
 
@@ -308,6 +308,6 @@ def _scores(axes: "Axes", counts: xr.DataArray, plurality: xr.DataArray) -> None
     axes.scatter(score, group, s=area, color=_shades(table.shape[1])[score], edgecolor="0.3")
     known = np.flatnonzero(plurality >= 0)
     axes.scatter(plurality[known], known, s=130, facecolor="none", edgecolor="black", linewidth=1.5)
-    axes.set_xticks(range(table.shape[1]), [wrap_name(s, 12) for s in counts["score"].to_numpy()])
+    axes.set_xticks(range(table.shape[1]), wrap_names(counts["score"].to_numpy(), 12))
     axes.set_xlim(-0.5, table.shape[1] - 0.5)
     axes.grid(axis="both")

@@ -117,3 +117,17 @@ def test_labels_of_any_text_draw_without_a_warning(results, tmp_path):
     assert wrap_name("b\udce9") == "b\\udce9"
     assert all(len(line) <= 30 for name in names for line in name.split("\n"))
     assert any(name.endswith("…") for name in names)
+
+
+@pytest.mark.parametrize("name", ["figure-9-contested-items", "figure-11-scores-by-group"])
+def test_long_scores_that_begin_alike_can_be_told_apart(name, results):
+    tree = results.copy()
+    for group in ("items", "contested_items"):
+        data = tree[group].to_dataset()
+        if "score" in data.dims:
+            scores = [f"a score with a long common start: {s}" for s in data["score"].to_numpy()]
+            tree[group] = xr.DataTree(data.assign_coords(score=scores))
+    axes = DRAW[name].draw(tree).axes[0]
+    axis = axes.yaxis if "items" in name else axes.xaxis
+    texts = [label.get_text() for label in axis.get_ticklabels()]
+    assert len({*texts}) == len(texts) == 5
