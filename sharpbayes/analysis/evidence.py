@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from sharpbayes.analysis.evidence_limits import state_limits
+from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.expected_coverage import expected_coverage
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import restrict_verdicts
@@ -71,7 +71,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     )
     tolerance = plan.weights.tolerance
     limits_tails = tolerance is None or tolerance.limits_tails
-    pairs = intervals[["shared_prompts", "cvar_difference_observed"]]
+    pairs = intervals[PAIRS]
     limits = state_limits(evidence, profile.assign(pairs), limits_tails=limits_tails)
     return evidence.assign_attrs(limits)
 

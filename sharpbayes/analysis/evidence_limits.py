@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator
+from itertools import combinations
+from math import comb
 
 import numpy as np
 import xarray as xr
@@ -26,7 +28,10 @@ FEW_SHARED = 0.95
 # compared: the judge's severity would be taken for the model's.
 UNEQUAL_JUDGES = 0.2
 # What the limits are about.
-CHOSEN = ["cvar", "policy_score", "shared_prompts", "cvar_difference_observed"]
+PAIRS = ["shared_prompts", "cvar_difference_observed", "policy_score_difference_joint"]
+CHOSEN = ["cvar", "policy_score", *PAIRS]
+# More pairs of models than these are counted and not named.
+MOST_PAIRS = 3
 ROUNDING = 1e-9
 
 
@@ -162,14 +167,43 @@ def _instead(evidence: xr.Dataset) -> str:
 def _ceiling(evidence: xr.Dataset) -> Iterator[str]:
     """Models whose tail risk is as large as it can be."""
     top = evidence.isel(model=evidence["at_ceiling"].to_numpy())
+    top = top.isel(other=evidence["at_ceiling"].to_numpy())
     if top.sizes["model"]:
-        is_tied = top.sizes["model"] > 1 and not np.ptp(top["policy_score"].to_numpy())
         yield (
             f"{_cvar(evidence)} is at its ceiling, {float(top['ceiling'].max()):.3f}, for "
-            f"{_list_models(evidence, evidence['at_ceiling'].to_numpy())}, and cannot order what "
-            f"lies there. Policy scores {'cannot either' if is_tied else 'can'}: "
-            f"{_policy_scores(top)}."
+            f"{join_names(top['model'].to_numpy().tolist())}, and {_beyond_ceiling(top)}"
         )
+
+
+def _beyond_ceiling(top: xr.Dataset) -> str:
+    """What policy scores say of models at the ceiling: the order that paired differences show."""
+    scores = _policy_scores(top)
+    if top.sizes["model"] == 1:
+        return f"can rise no further. Read it beside the policy score: {scores}."
+    unresolved, pairs = _unresolved_pairs(top), comb(top.sizes["model"], 2)
+    resolved = pairs - len(unresolved)
+    tell = "can" if resolved == pairs else f"order {resolved} of {format_count(pairs, 'pair')}"
+    if 0 < resolved < pairs and len(unresolved) <= MOST_PAIRS:
+        tell += f", not {join_names([' with '.join(pair) for pair in unresolved])}"
+    if not resolved:
+        is_tied = not np.ptp(top["policy_score"].to_numpy())
+        tell = "cannot either" if is_tied else "do not distinguish them either"
+    return f"cannot order what lies there. Policy scores {tell}: {scores}."
+
+
+def _unresolved_pairs(evidence: xr.Dataset) -> list[tuple[str, str]]:
+    """Pairs of models that policy scores do not order; with few prompts, or other judges, all."""
+    low, high = evidence["policy_score_difference_joint"].transpose("bound", "model", "other")
+    resolved = ((low > 0) | (high < 0)).to_numpy()
+    if _fewest_prompts(evidence) < MIN_PROMPTS or unequal_judges(evidence):
+        resolved[:] = False
+    names = evidence["policy_score"].to_series().sort_values(kind="stable").index
+    at = evidence.get_index("model").get_indexer(names)
+    return [
+        (names[i], names[j])
+        for i, j in combinations(range(len(at)), 2)
+        if not resolved[at[i], at[j]]
+    ]
 
 
 def _ties(evidence: xr.Dataset) -> Iterator[str]:

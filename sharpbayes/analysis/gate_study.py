@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import tomlkit
 import xarray as xr
 
 from sharpbayes.analysis.study import PanelStudy
@@ -11,12 +12,20 @@ from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.data.ratings import PanelRatings, read_prompt_columns
 from sharpbayes.errors import SpecError, did_you_mean, format_list
 from sharpbayes.metrics.panel.non_inferiority import LEAST_PROMPTS
+from sharpbayes.spec.base import Spec
 from sharpbayes.spec.files import SpecFile
+from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.weights import Weights
 
 CANDIDATE, REFERENCE = "candidate", "reference"
 # The reference's answers to the anchor prompts, judged with the candidate and before.
 ANCHOR_NOW, ANCHOR_THEN = "anchors now", "anchors then"
+# What both studies must have, what errors call it, and what to write.
+INSTRUMENT = {
+    "scales": ("scale", "the same `[panel.scales]`, with the ends of the longer scale,"),
+    "indicators": ("indicator", "the same `[panel.indicators]`"),
+    "dimensions": ("dimension", "the same `[[panel.dimensions]]`"),
+}
 # Repeated answers and judgements, which one study may have alone.
 REPEATED = ("sample", "trial")
 
@@ -198,17 +207,38 @@ def _judged_again(candidate: Side, reference: Side) -> xr.Dataset | None:
 
 
 def _check_same_instrument(candidate: Side, reference: Side) -> None:
-    """Refuse studies that measure with other indicators, scales or dimensions."""
-    ours, theirs = candidate.study.panel, reference.study.panel
-    compared = {
-        "scales": (ours.scales, theirs.scales),
-        "indicators": (ours.full_indicators, theirs.full_indicators),
-        "dimensions": (ours.dimensions, theirs.dimensions),
-    }
-    for name, (one, other) in compared.items():
-        if one != other:
-            message = f"other {name} than those of {reference.name}: the two cannot be compared"
+    """Refuse studies that measure with other scales, indicators or dimensions."""
+    ours, theirs = (_list_instrument(side.study.panel) for side in (candidate, reference))
+    for name, (what, remedy) in INSTRUMENT.items():
+        one, other = ours[name], theirs[name]
+        differ = [key for key in one | other if one.get(key) != other.get(key)]
+        if differ:
+            texts = [_as_toml(values.get(differ[0])) for values in (one, other)]
+            more = f" ({len(differ) - 1} more differ)" * (len(differ) > 1)
+            message = (
+                f"{what} {differ[0]!r} is {texts[0]} here and {texts[1]} in the study of "
+                f"{reference.name}{more}, so that the two cannot be compared; write {remedy} in "
+                "both study files, and measure both again"
+            )
             raise SpecError.at(candidate.name, message, key=f"panel.{name}")
+
+
+def _list_instrument(panel: Panel) -> dict[str, dict[str, Spec]]:
+    """Scales, indicators and dimensions of a panel by their names."""
+    return {
+        "scales": dict(panel.scales),
+        "indicators": dict(panel.full_indicators),
+        "dimensions": {dimension.name: dimension for dimension in panel.dimensions},
+    }
+
+
+def _as_toml(value: Spec | None) -> str:
+    """A part of a study as its file has it; that it is missing where there is none."""
+    if value is None:
+        return "missing"
+    table = tomlkit.inline_table()
+    table.update(value.model_dump(mode="json", exclude_defaults=True, exclude_none=True))
+    return f"`{table.as_string()}`"
 
 
 def _join(

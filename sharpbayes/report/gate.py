@@ -13,9 +13,10 @@ from sharpbayes.metrics.panel.non_inferiority import LEAST_PROMPTS
 from sharpbayes.report.approval import approval, expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
+from sharpbayes.report.stability import name_raters
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.format import number, thousands
-from sharpbayes.report.tables.gate import LARGEST
+from sharpbayes.report.tables.gate import LARGEST, telling_places
 from sharpbayes.report.tables.renderer import as_markdown, markdown_text
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import probability_text
@@ -202,9 +203,10 @@ def _difference(row: xr.Dataset) -> str:
     """The difference of one metric with its bounds and its margin."""
     low, high = row["bounds"].to_numpy()
     name = name_threshold(str(row["metric"].item()))
+    places = telling_places((low, high), row["margin"], 2)
     return (
-        f"{name} differs by {number(row['difference'], 2)} (bounds {number(low, 2)} and "
-        f"{number(high, 2)}), the margin is {number(row['margin'], 2)}"
+        f"{name} differs by {number(row['difference'], places)} (bounds {number(low, places)} and "
+        f"{number(high, places)}), the margin is {number(row['margin'], places)}"
     )
 
 
@@ -368,9 +370,10 @@ def _leaning(gate: xr.Dataset) -> list[str]:
     names = [str(x) for x in gate["judge_out"].to_numpy()[depends.to_numpy()]]
     if not names:
         return []
+    one = "it" if len(names) == 1 else "each"
     return [
         (
-            f"It depends on {join_names(names)}: without {'it' if len(names) == 1 else 'each'} a "
+            f"It depends on {name_raters('judge', names)}: without {one} a "
             "difference lies on the other side of its margin. More judges would tell."
         )
     ]

@@ -7,9 +7,18 @@ import xarray as xr
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.panel_answer import PanelAnswer
-from sharpbayes.report.stability import METRICS, has_rivals, judges_by
+from sharpbayes.report.stability import (
+    METRICS,
+    NO_CHANGE,
+    are_tied,
+    has_rivals,
+    judges_by,
+    largest_movement,
+    name_raters,
+)
 from sharpbayes.report.tables.crowd import ALL_ITEMS, list_reasons
 from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import has_several_models, labels_where
 from sharpbayes.report.wording import (
     evidence_texts,
@@ -119,17 +128,35 @@ def _stability(view: View, who: str) -> tuple[str, str]:
         return UNKNOWN, f"There is one {who} only."
     if who == "judge" and PanelAnswer(view).has_other_judges:
         return NO, "Models were not scored by the same judges, so that they cannot be compared."
-    if not has_rivals(view):
-        unit = "model" if who == "judge" else "group of raters"
-        return UNKNOWN, f"There are no two measured {unit}s to order."
     if who == "judge":
-        return _panel_order(view, data, left_out)
+        return _panel_order(view, data, left_out) if has_rivals(view) else _only_model(view)
+    if not has_rivals(view):
+        return UNKNOWN, "There are no two measured groups of raters to order."
     return _order(data, left_out, ("most responsive group", "highest"))
+
+
+def _only_model(view: View) -> tuple[str, str]:
+    """Whether the metric that is read of the only model stays in its interval without a judge."""
+    answer = PanelAnswer(view)
+    judges = judges_by(view, answer.read_by) if answer.read_by else None
+    if judges is None:
+        return UNKNOWN, "The data tell too little of the only model, with all judges either."
+    movement = largest_movement(view, judges, answer.read_by, answer.models[0])
+    if movement is None:
+        return UNKNOWN, "Without any one judge nothing is measured."
+    if movement.is_outside:
+        return NO, f"Without judge {movement.judge} {movement.value} lies beyond its interval."
+    if abs(movement.change) < NO_CHANGE:
+        return YES, f"No single judge moves {movement.value} by {NO_CHANGE:g} or more."
+    change = number(abs(movement.change), 2)
+    return PARTLY, f"One judge moves {movement.value} by up to {change}, inside its interval."
 
 
 def _panel_order(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[str, str]:
     """Whether the lowest model stays without one judge, by the metric that the answer orders by."""
     metric = PanelAnswer(view).ordered_by
+    if metric and are_tied(view, PanelAnswer(view).lowest_by(metric)):
+        return UNKNOWN, f"All models share the lowest {METRICS[metric]}: there is no order."
     if metric == "cvar":
         return _order(data, left_out, ("lowest model", "lowest"))
     judges = judges_by(view, metric) if metric else None
@@ -151,10 +178,10 @@ def _order(data: xr.Dataset, left_out: xr.DataArray, first: tuple[str, str]) -> 
         for key, kind in (("value", left_out), ("setting", ~left_out))
     )
     if moved:
-        return NO, f"Without {join_names(moved)} the {what} is another."
+        return NO, f"Without {name_raters(who, moved)} the {what} is another."
     needed = [str(name) for name in data["value"].to_numpy()[left_out & (data[best] == "")]]
     if needed:
-        return UNKNOWN, f"Without {join_names(needed)} nothing is measured."
+        return UNKNOWN, f"Without {name_raters(who, needed)} nothing is measured."
     if others:
         verb = "does" if len(others) == 1 else "do"
         return PARTLY, f"No {who} changes the {what}, but {join_names(others)} {verb}."

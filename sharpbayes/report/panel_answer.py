@@ -14,7 +14,7 @@ from sharpbayes.report.panel_decision import (
     tolerance_beyond_tails,
     tolerance_sentences,
 )
-from sharpbayes.report.stability import METRICS, chance_of_lowest, panel_stability
+from sharpbayes.report.stability import METRICS, chance_of_lowest, equal_scores, panel_stability
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
@@ -58,7 +58,7 @@ def panel_answer(view: View) -> list[str]:
     answer = PanelAnswer(view)
     if not answer.models:
         return ["No model has a tail risk: every one lacks ratings."]
-    sentences = [*answer.lead(), *answer.unmeasured()]
+    sentences = [*equal_scores(view), *answer.lead(), *answer.unmeasured()]
     sentences += [] if answer.is_disputed else answer.disagreement()
     if is_fitted(view):
         sentences += [*order_changes(view.results), *prior_sentences(view)]
@@ -67,8 +67,8 @@ def panel_answer(view: View) -> list[str]:
     if is_fitted(view):
         first = answer.likely_lowest("cvar")[0]
         sentences += selection_sentences(view, first, answer.carried)
-    if metric := answer.ordered_by:
-        sentences += panel_stability(view, metric, answer.lowest_by(metric)[0])
+    if metric := answer.read_by:
+        sentences += panel_stability(view, metric, answer.lowest_by(metric))
     warning = expiry_warning(read_weights(view.results))
     return [*sentences, warning] if warning else sentences
 
@@ -167,7 +167,7 @@ class PanelAnswer:
         if self.ordered_by and not self.is_disputed:
             names = self.lowest_by(self.ordered_by)
             similar = [x for x in self._similar(self.ordered_by, names) if x not in names]
-            yield from chance_of_lowest(self.ordered_by, names[0], [*names[1:], *similar])
+            yield from chance_of_lowest(self.ordered_by, names, similar)
 
     @property
     def _without_risk(self) -> list[str]:
@@ -305,11 +305,14 @@ class PanelAnswer:
     @cached_property
     def ordered_by(self) -> str:
         """The metric by which the evidence tells which model is lowest; empty without any."""
-        if len(self.models) == 1 or self.has_other_judges:
+        return self.read_by if len(self.models) > 1 else ""
+
+    @property
+    def read_by(self) -> str:
+        """The metric that the evidence lets read first; empty without any."""
+        if self.has_other_judges:
             return ""
-        if "lowest" in self.carried:
-            return "cvar"
-        return next(iter(self.substitutes), "")
+        return "cvar" if "lowest" in self.carried else next(iter(self.substitutes), "")
 
     @property
     def has_other_judges(self) -> bool:

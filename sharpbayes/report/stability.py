@@ -1,6 +1,7 @@
 """How far the answer depends on one judge or expert, and on settings of the weights."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
@@ -18,15 +19,34 @@ MANY = 2
 METRICS = {"cvar": "tail risk", "mean": "mean log-risk", "policy_score": "policy score"}
 
 
-def panel_stability(view: View, metric: str, first: str) -> Iterator[str]:
+@dataclass(frozen=True)
+class Movement:
+    """How far a value moves without the judge who moves it most.
+
+    Attributes:
+        judge: Who is left out.
+        value: What moves, as a sentence names it.
+        change: By how much.
+        is_outside: Whether it then lies beyond its interval.
+    """
+
+    judge: str
+    value: str
+    change: float
+    is_outside: bool
+
+
+def panel_stability(view: View, metric: str, lowest: Sequence[str]) -> Iterator[str]:
     """Yield how the lowest model depends on one judge, and on settings of the weights.
 
-    ``first`` is the model of lowest observed ``metric``. Other settings are compared by the tail
-    risk alone.
+    ``lowest`` are the models of lowest observed ``metric``; where all models are, nothing depends.
+    Other settings are compared by the tail risk alone.
     """
+    if are_tied(view, lowest):
+        return
     judges = judges_by(view, metric)
     if judges is not None and judges.sizes["setting"]:
-        yield from _judges(view, judges, metric, first)
+        yield from _judges(view, judges, metric, lowest[0])
     if judges is None or metric != "cvar":
         return
     data = view.group("stability")
@@ -55,10 +75,10 @@ def crowd_stability(view: View) -> Iterator[str]:
         return
     names = [str(name) for name in changed["value"].to_numpy()]
     rows = zip(names, changed["highest"].to_numpy(), strict=True)
-    listed = [f"without {name} {highest}" for name, highest in rows]
+    listed = [f"without expert {name} {highest}" for name, highest in rows]
     yield (
-        f"The order of groups depends on {join_names(names)}: {join_names(listed)} is most "
-        f"responsive{moved}."
+        f"The order of groups depends on {name_raters('expert', names)}: {join_names(listed)} is "
+        f"most responsive{moved}."
     )
 
 
@@ -70,18 +90,45 @@ def has_rivals(view: View) -> bool:
     return int(hm.sel(group=hm["group"] != "all").count()) > 1
 
 
-def chance_of_lowest(metric: str, first: str, similar: Sequence[str]) -> Iterator[str]:
+def are_tied(view: View, lowest: Sequence[str]) -> bool:
+    """Return whether several models are measured and all of them are the lowest."""
+    return 1 < len(lowest) == int(view["profile/cvar"].count())
+
+
+def equal_scores(view: View) -> Iterator[str]:
+    """Yield that every score of a panel is the same, where it is."""
+    if "panel/sub_index" not in view:
+        return
+    scores = view["panel/sub_index"]
+    others = [dim for dim in scores.dims if dim != "dimension"]
+    if bool((scores.min(others) == scores.max(others)).all()):
+        yield "All scores are the same: they order nothing. See that the right ones were read."
+
+
+def chance_of_lowest(metric: str, lowest: Sequence[str], similar: Sequence[str]) -> Iterator[str]:
     """Yield that a model came out lowest of several that are alike partly by chance.
 
-    ``similar`` are the models that the bootstrap does not distinguish from it. How often intervals
-    of such a model hold its value: docs/benchmarks/coverage_bootstrap.md.
+    ``lowest`` share the lowest value, and ``similar`` are others that the bootstrap does not
+    distinguish from it; without any the tie is exact. How often intervals of such a model hold its
+    value: docs/benchmarks/coverage_bootstrap.md.
     """
-    if len(similar) >= MANY:
+    alike = len(lowest) + len(similar)
+    if similar and alike > MANY:
+        verb, whose = ("has", "its") if len(lowest) == 1 else ("share", "their")
         yield (
-            f"{first} has the lowest observed {METRICS[metric]} of {len(similar) + 1} models that "
-            "the bootstrap does not distinguish: its value is more likely too low than too high, "
-            "and its interval holds less often than stated."
+            f"{join_names(list(lowest))} {verb} the lowest observed {METRICS[metric]} of {alike} "
+            f"models that the bootstrap does not distinguish: {whose} value is more likely too low "
+            f"than too high, and {whose} interval holds less often than stated."
         )
+
+
+def name_raters(kind: str, names: Sequence[str]) -> str:
+    """Return judges or experts as a sentence names them, who may have the names of models.
+
+    >>> name_raters("judge", ["gpt4"]), name_raters("expert", ["ann", "bob"])
+    ('judge gpt4', 'experts ann and bob')
+    """
+    return f"{kind}{'s' * (len(names) > 1)} {join_names(list(names))}"
 
 
 def judges_by(view: View, metric: str) -> xr.Dataset | None:
@@ -108,8 +155,8 @@ def _judges(view: View, judges: xr.Dataset, metric: str, first: str) -> Iterator
         names = [str(name) for name in judges["value"].to_numpy()[is_needed]]
         any_of, them = ("it", "it") if len(names) == 1 else ("one of them", "them")
         yield (
-            f"Every tail risk needs {join_names(names)}: without {any_of} no model has any, so "
-            f"that nothing shows how far the answer depends on {them}."
+            f"Every tail risk needs {name_raters('judge', names)}: without {any_of} no model has "
+            f"any, so that nothing shows how far the answer depends on {them}."
         )
     others = judges.isel(setting=~is_needed)
     changed = others.isel(setting=others["changed"].to_numpy())
@@ -117,8 +164,7 @@ def _judges(view: View, judges: xr.Dataset, metric: str, first: str) -> Iterator
         yield _changes(changed, METRICS[metric])
     elif others.sizes["setting"]:
         subject = "No other judge" if is_needed.any() else "No single judge"
-        lowest = "is lowest" if metric == "cvar" else f"has the lowest {METRICS[metric]}"
-        yield f"{subject} changes which model {lowest}{_movement(view, others, metric, first)}."
+        yield from _unchanged(view, metric, largest_movement(view, others, metric, first), subject)
 
 
 def _changes(changed: xr.Dataset, metric: str) -> str:
@@ -127,28 +173,43 @@ def _changes(changed: xr.Dataset, metric: str) -> str:
     says = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
     rows = zip(names, says, changed["lowest"].to_numpy(), strict=True)
     listed = [
-        f"without {name if len(names) > 1 else 'it'} {what} of {lowest}"
+        f"without {f'judge {name}' if len(names) > 1 else 'it'} {what} of {lowest}"
         for name, what, lowest in rows
     ]
-    judges = "the judge" if len(names) == 1 else "the judges"
-    return f"The answer depends on {judges} {join_names(names)}: {', '.join(listed)}."
+    return f"The answer depends on the {name_raters('judge', names)}: {', '.join(listed)}."
 
 
-def _movement(view: View, judges: xr.Dataset, metric: str, first: str) -> str:
-    """How far the metric of the lowest model moves without the judge who moves it most."""
+def _unchanged(view: View, metric: str, movement: Movement | None, subject: str) -> Iterator[str]:
+    """That no judge changes the lowest model, and how far its metric moves; of one model this."""
+    lowest = "is lowest" if metric == "cvar" else f"has the lowest {METRICS[metric]}"
+    stays = f"{subject} changes which model {lowest}" if has_rivals(view) else ""
+    if movement is None:
+        yield from [f"{stays}."] if stays else []
+    elif abs(movement.change) < NO_CHANGE:
+        says = f"{stays}, nor" if stays else f"{subject} moves"
+        yield f"{says} {movement.value} by {NO_CHANGE:g} or more."
+    else:
+        joined = f"{stays}{', but' if movement.is_outside else ';'} without"
+        direction = "rises" if movement.change > 0 else "falls"
+        how = "beyond its interval" if movement.is_outside else "which is the largest change"
+        yield (
+            f"{joined if stays else 'Without'} judge {movement.judge} {movement.value} {direction} "
+            f"by {number(abs(movement.change), 2)}, {how}."
+        )
+
+
+def largest_movement(view: View, judges: xr.Dataset, metric: str, first: str) -> Movement | None:
+    """Return how far a metric of a model moves without the judge who moves it most, if known."""
     if bool(judges["movement"].isnull().all()):
-        return ""
+        return None
     largest = judges.isel(setting=int(abs(judges["movement"]).argmax("setting")))
     name = view.text("{cvar}") if metric == "cvar" else METRICS[metric]
-    movement, value = float(largest["movement"]), f"the observed {name} of {first}"
-    if abs(movement) < NO_CHANGE:
-        return f", nor {value} by {NO_CHANGE:g} or more"
     row = view.select({"metric": metric, "model": first})
     low, high = row["joint/bootstrap_interval"].to_numpy()
-    outside = not low <= float(row["joint/observed"]) + movement <= high
-    direction = "rises" if movement > 0 else "falls"
-    return (
-        f"{', but' if outside else ';'} without {largest['value'].item()} {value} {direction} by "
-        f"{number(abs(movement), 2)}"
-        f"{', beyond its interval' if outside else ', which is the largest change'}"
+    moved = float(row["joint/observed"]) + float(largest["movement"])
+    return Movement(
+        judge=str(largest["value"].item()),
+        value=f"the observed {name} of {first}",
+        change=float(largest["movement"]),
+        is_outside=bool(moved < low or moved > high),
     )

@@ -68,7 +68,11 @@ def infer_scale(values: pd.Series, *, named: bool, most: int = MAX_SCORES) -> In
     if step is None:
         return InferredScale(None, reason="numbers with decimals, which no scale has")
     if not 0 < high - low < most * step:
-        return InferredScale(None, reason=f"not 2 to {most} different scores")
+        reason = f"{low:g} to {high:g} are more than {most} scores"
+        if low == high:
+            others = "" if far is None else f" but {far:g}"
+            reason = f"every value{others} is {low:g}, which does not show where the scale ends"
+        return InferredScale(None, reason=reason)
     ends = {"min": _shorten(low), "max": _shorten(high)}
     scale = {"kind": "ordinal"} | ends | ({"step": step} if step < 1 else {})
     return InferredScale(scale, far="" if far is None else f"{far:g}")
@@ -142,7 +146,7 @@ def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
     if known is None and not named:
         return InferredScale(None, reason=UNKNOWN_WORDS if len(texts) <= MAX_GROUPS else "no scale")
     if not 1 < len(texts) <= MAX_CHOICES:
-        return InferredScale(None, reason=f"not 2 to {MAX_CHOICES} different words")
+        return InferredScale(None, reason=_count_words(texts, MAX_CHOICES))
     numbered = order_by_number(texts)
     levels = known or numbered or texts
     listed = ", ".join(levels)
@@ -264,4 +268,13 @@ def explain_group(table: pd.DataFrame, name: str, *, key: str, what: str) -> str
     count, most = table[name].nunique(), min(MAX_GROUPS, table[key].nunique() - 1)
     if most < 2:  # noqa: PLR2004 - a column of two rows
         return "every value is another word"
-    return "" if 1 < count <= most else f"not 2 to {most} different words"
+    return "" if 1 < count <= most else _count_words([*table[name].dropna().unique()], most)
+
+
+def _count_words(texts: list[str], most: int) -> str:
+    """Why words are too few or too many for a scale or for groups."""
+    if not texts:
+        return "every row is empty"
+    return (
+        f"every value is {texts[0]!r}" if len(texts) == 1 else f"more than {most} different words"
+    )

@@ -154,6 +154,39 @@ def test_at_the_ceiling_the_policy_score_is_compared(tmp_path):
     assert limits[1] == "m0 and m1 share the lowest CVaR 95, 27.631: no one of them is the lowest."
 
 
+def at_ceiling(text, models):
+    return f"CVaR 95 is at its ceiling, 27.631, for {models}, and {text}"
+
+
+def test_at_the_ceiling_pairs_that_policy_scores_do_not_order_are_named(tmp_path):
+    levels = [np.where(np.arange(120) < n, 10, 2) for n in (30, 31, 80)]
+    names = ("a", "b", "c")
+    _, limits, _ = evidence_of(tmp_path, scores([levels[0][::-1], *levels[1:]], names=names))
+    assert limits[0] == at_ceiling(
+        "cannot order what lies there. Policy scores order 2 of 3 pairs, not a with b: a 0.400, "
+        "b 0.407 and c 0.733.",
+        "a, b and c",
+    )
+
+
+def test_at_the_ceiling_few_prompts_order_nothing(tmp_path):
+    levels = [np.where(np.arange(10) < n, 10, 2) for n in (3, 9)]
+    _, limits, _ = evidence_of(tmp_path, scores(levels))
+    assert limits[1] == at_ceiling(
+        "cannot order what lies there. Policy scores do not distinguish them either: m0 0.440 and "
+        "m1 0.920.",
+        "m0 and m1",
+    )
+
+
+def test_one_model_at_the_ceiling_is_in_no_order(tmp_path):
+    levels = [np.where(np.arange(120) < 30, 10, 2)]
+    _, limits, _ = evidence_of(tmp_path, scores(levels, names=("m0",)))
+    assert limits[0] == at_ceiling(
+        "can rise no further. Read it beside the policy score: m0 0.400.", "m0"
+    )
+
+
 def test_at_the_ceiling_equal_policy_scores_compare_nothing(tmp_path):
     _, limits, _ = evidence_of(tmp_path, scores([np.full(30, 10)] * 2))
     assert limits[1] == (

@@ -212,7 +212,7 @@ def test_an_order_of_groups_that_leans_on_an_expert():
     assert "expert" not in " ".join(answer(add(alone, stability=nothing)))
     moved = stability(("expert", "e1", "g=x", True, np.nan), best="highest")
     assert answer(add(crowd(), stability=moved))[-1] == (
-        "The order of groups depends on e1: without e1 g=x is most responsive."
+        "The order of groups depends on expert e1: without expert e1 g=x is most responsive."
     )
 
 

@@ -81,11 +81,41 @@ def test_of_one_model_its_tail_is_asked_for():
     assert states(results)["Enough"] == ("no", "The data do not tell how large its tail risk is.")
 
 
-def test_one_model_has_no_order_to_be_stable():
-    results = add(panel(cvar=(1.0,)), stability=stability(("judge", "j1", "a", False, 0.1)))
+def test_one_model_of_few_prompts_tells_no_stability():
+    few = evidence("a", tail=0.5, limits=["Few prompts."], carried=[])
+    settings = stability(("judge", "j1", "a", False, 0.1))
+    results = add(panel(cvar=(1.0,)), stability=settings, evidence=few)
     assert states(results)["Stable"] == (
         "not known",
-        "There are no two measured models to order.",
+        "The data tell too little of the only model, with all judges either.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (0.3, ("no", "Without judge j1 the observed CVaR 95 of a lies beyond its interval.")),
+        (
+            -0.2,
+            (
+                "partly",
+                "One judge moves the observed CVaR 95 of a by up to 0.20, inside its interval.",
+            ),
+        ),
+        (0.001, ("yes", "No single judge moves the observed CVaR 95 of a by 0.005 or more.")),
+        (np.nan, ("not known", "Without any one judge nothing is measured.")),
+    ],
+)
+def test_one_model_is_stable_where_no_judge_moves_it(change, expected):
+    settings = stability(("judge", "j1", "a", False, change))
+    assert states(add(panel(cvar=(1.0,)), stability=settings))["Stable"] == expected
+
+
+def test_models_that_all_share_the_lowest_value_have_no_stable_order():
+    results = add(panel(cvar=(1.0, 1.0, 1.0)), stability=stability(KEPT))
+    assert states(results)["Stable"] == (
+        "not known",
+        "All models share the lowest tail risk: there is no order.",
     )
 
 
@@ -130,7 +160,7 @@ def test_data_are_not_enough_where_nothing_is_measured(reasons, expected):
             [KEPT, ("alpha", "0.9", "b", False, 0.1)],
             ("yes", "The lowest model stays without any one judge and under other settings."),
         ),
-        ([KEPT, MOVED, OTHER], ("no", "Without j2 the lowest model is another.")),
+        ([KEPT, MOVED, OTHER], ("no", "Without judge j2 the lowest model is another.")),
         (
             [KEPT, OTHER],
             ("partly", "No judge changes the lowest model, but epsilon 0.01 does."),
@@ -141,7 +171,7 @@ def test_data_are_not_enough_where_nothing_is_measured(reasons, expected):
         ),
         (
             [KEPT, ("judge", "j2", "", False, np.nan)],
-            ("not known", "Without j2 nothing is measured."),
+            ("not known", "Without judge j2 nothing is measured."),
         ),
         ([OTHER], ("not known", "There is one judge only.")),
     ],
@@ -153,7 +183,7 @@ def test_stable_without_any_one_judge(settings, expected):
 @pytest.mark.parametrize(
     ("carried", "tail", "expected"),
     [
-        ([], 1.5, ("no", "Without j1 the model of lowest mean log-risk is another.")),
+        ([], 1.5, ("no", "Without judge j1 the model of lowest mean log-risk is another.")),
         (
             [],
             0.5,
@@ -170,7 +200,7 @@ def test_stability_is_of_what_can_be_compared(carried, tail, expected):
 
 def test_stable_without_any_one_expert():
     settings = stability(("expert", "e1", "g=y", True, 0.1), best="highest")
-    expected = ("no", "Without e1 the most responsive group is another.")
+    expected = ("no", "Without expert e1 the most responsive group is another.")
     assert states(add(crowd(), stability=settings))["Stable"] == expected
 
 

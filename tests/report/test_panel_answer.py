@@ -353,8 +353,8 @@ def test_an_answer_that_leans_on_a_judge():
     )
     two = stability(("judge", "j1", "c", True, 0.5), ("judge", "j2", "a and c", True, 0.1))
     assert answer(add(panel(), stability=two))[-1] == (
-        "The answer depends on the judges j1 and j2: without j1 the lowest observed tail risk is "
-        "that of c, without j2 that of a and c."
+        "The answer depends on the judges j1 and j2: without judge j1 the lowest observed tail "
+        "risk is that of c, without judge j2 that of a and c."
     )
 
 
@@ -370,6 +370,13 @@ def test_the_lowest_of_several_alike_models_is_partly_chance():
     assert not any("more likely too low" in x for x in answer(panel(alike=[{"a", "b"}])))
     few = evidence("abc", tail=0.5, limits=["Few prompts."], carried=[])
     assert says not in answer(add(panel(alike=alike), evidence=few))
+    assert not any("more likely" in x for x in answer(panel(cvar=(1.0, 1.0, 1.0), alike=alike)))
+    tied = panel(cvar=(1.0, 1.0, 2.0), alike=[*alike, {"a", "c"}])
+    assert (
+        "a and b share the lowest observed tail risk of 3 models that the bootstrap does not "
+        "distinguish: their value is more likely too low than too high, and their interval holds "
+        "less often than stated."
+    ) in answer(tied)
 
 
 def test_where_tails_do_not_tell_the_judges_of_the_mean_are_named():
@@ -377,13 +384,13 @@ def test_where_tails_do_not_tell_the_judges_of_the_mean_are_named():
     few = evidence("abc", tail=1.5, limits=["Few prompts."], carried=[])
     moved = by_mean(one, "c")
     assert answer(add(panel(), stability=moved, evidence=few))[-1] == (
-        "The answer depends on the judges j1 and j2: without j1 the lowest observed mean log-risk "
-        "is that of c, without j2 that of c."
+        "The answer depends on the judges j1 and j2: without judge j1 the lowest observed mean "
+        "log-risk is that of c, without judge j2 that of c."
     )
     kept = by_mean(one, "b")
     assert answer(add(panel(), stability=kept, evidence=few))[-1].startswith(
-        "No single judge changes which model has the lowest mean log-risk; without j1 the observed "
-        "mean log-risk of b rises by 0.20"
+        "No single judge changes which model has the lowest mean log-risk; without judge j1 the "
+        "observed mean log-risk of b rises by 0.20"
     )
     none = evidence("abc", tail=0.5, limits=["Fewer prompts."], carried=[])
     assert not any("judge" in x for x in answer(add(panel(), stability=moved, evidence=none)))
@@ -392,13 +399,13 @@ def test_where_tails_do_not_tell_the_judges_of_the_mean_are_named():
 def test_an_answer_that_no_judge_changes():
     small = stability(("judge", "j1", "b", False, 0.05), ("judge", "j2", "b", False, -0.1))
     assert answer(add(panel(), stability=small))[-1] == (
-        "No single judge changes which model is lowest; without j2 the observed CVaR 95 of b falls "
-        "by 0.10, which is the largest change."
+        "No single judge changes which model is lowest; without judge j2 the observed CVaR 95 of b "
+        "falls by 0.10, which is the largest change."
     )
     large = stability(("judge", "j1", "b", False, 5.0), ("alpha", "0.9", "c", True, 0.0))
     assert answer(add(panel(), stability=large))[-2:] == (
-        "No single judge changes which model is lowest, but without j1 the observed CVaR 95 of b "
-        "rises by 5.00, beyond its interval.",
+        "No single judge changes which model is lowest, but without judge j1 the observed CVaR 95 "
+        "of b rises by 5.00, beyond its interval.",
         "Other settings of the weights have another lowest model: alpha 0.9 (c).",
     )
 
@@ -418,15 +425,15 @@ def test_judges_who_change_nothing_change_nothing():
 def test_judges_without_whom_no_model_is_measured():
     needed = ("judge", "j1", "", False, np.nan)
     assert answer(add(panel(), stability=stability(needed)))[-1] == (
-        "Every tail risk needs j1: without it no model has any, so that nothing shows how far the "
-        "answer depends on it."
+        "Every tail risk needs judge j1: without it no model has any, so that nothing shows how "
+        "far the answer depends on it."
     )
     both = stability(needed, ("judge", "j2", "", False, np.nan), ("judge", "j3", "b", False, 0.1))
     assert answer(add(panel(), stability=both))[-2:] == (
-        "Every tail risk needs j1 and j2: without one of them no model has any, so that nothing "
-        "shows how far the answer depends on them.",
-        "No other judge changes which model is lowest; without j3 the observed CVaR 95 of b rises "
-        "by 0.10, which is the largest change.",
+        "Every tail risk needs judges j1 and j2: without one of them no model has any, so that "
+        "nothing shows how far the answer depends on them.",
+        "No other judge changes which model is lowest; without judge j3 the observed CVaR 95 of b "
+        "rises by 0.10, which is the largest change.",
     )
 
 
@@ -439,3 +446,37 @@ def test_what_the_evidence_does_not_carry_of_the_only_model_stands_first():
         "CVaR 95 of cumulative log-risk 3.00 (95% interval 2.50 to 3.25), from the bootstrap; no "
         "model was fitted."
     )
+
+
+def test_scores_that_are_all_the_same_order_nothing():
+    equal = panel(cvar=(1.0, 1.0, 1.0), alike=[])
+    settings = stability(("judge", "j1", "a, b and c", False, 0.0))
+    scores = xr.Dataset({"sub_index": (("model", "judge", "dimension"), np.full((3, 2, 1), 0.5))})
+    says = answer(add(equal, panel=scores, stability=settings))
+    assert says[0] == (
+        "All scores are the same: they order nothing. See that the right ones were read."
+    )
+    assert not any("No single judge" in text for text in says)
+    scores["sub_index"][0, 0, 0] = 0.6
+    assert not any("All scores" in text for text in answer(add(equal, panel=scores)))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            0.2,
+            [
+                "Without judge a the observed CVaR 95 of a rises by 0.20, which is the largest "
+                "change."
+            ],
+        ),
+        (-0.6, ["Without judge a the observed CVaR 95 of a falls by 0.60, beyond its interval."]),
+        (0.0, ["No single judge moves the observed CVaR 95 of a by 0.005 or more."]),
+        (np.nan, []),
+    ],
+)
+def test_of_one_model_the_judge_who_moves_it_most_is_named(change, says):
+    settings = stability(("judge", "a", "a", False, change))
+    results = add(panel(cvar=(1.0,)), stability=settings)
+    assert [x for x in answer(results) if "judge" in x] == says

@@ -313,6 +313,25 @@ def test_a_fault_names_the_file_that_is_there(tmp_path):
         write_study(tmp_path / "x.csv", tmp_path / "s.toml")
 
 
+@pytest.mark.parametrize(
+    ("severity", "reason"),
+    [
+        ([""] * 4, "every row is empty"),
+        (["1"] * 4, "every value is 1, which does not show where the scale ends"),
+        (["bad"] * 4, "every value is 'bad'"),
+        (["0", "1", "5000", "6000"], "0 to 6000 are more than 1000 scores"),
+        ([*"abcdefgh"], "more than 7 different words"),
+    ],
+)
+def test_a_column_that_shows_no_scale_has_its_reason(tmp_path, severity, reason):
+    rows = [f"m{i % 2},p{i // 2},j,{score}" for i, score in enumerate(severity)]
+    text = "\n".join(["model,prompt,judge,score", *rows])
+    (tmp_path / "x.csv").write_text(f"{text}\n", encoding="utf-8")
+    with pytest.raises(DataError) as raised:
+        write_study(tmp_path / "x.csv", tmp_path / "s.toml", roles={"score": "score"})
+    assert str(raised.value).endswith(f"no column of scores found: score ({reason})")
+
+
 def test_names_cannot_break_out_of_the_file(tmp_path):
     nasty = 'x"\nseed = 9\n[panel]\n# \\'
     table = crowd()

@@ -1,6 +1,7 @@
 """A candidate against its reference: which prompts and judges count, and what the verdict is."""
 
 import json
+import re
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -158,8 +159,10 @@ def test_anchors_measure_what_judges_score_higher(store, old):
 
 def test_what_is_missing_is_said(store, old):
     plain = store("plain", release(2), weights="")
+    margins = "by --weights, with a table such as `[gate]` and in it `mean = 0.2` and `cvar = 0.5`"
     with pytest.raises(
-        SpecError, match="gate: these weights declare no margins; name weights that do by --weights"
+        SpecError,
+        match=re.escape(f"gate: these weights declare no margins; name weights that do {margins}"),
     ):
         gate(plain, old)
     with pytest.raises(SpecError) as error:
@@ -560,4 +563,58 @@ def test_a_verdict_depends_on_a_judge_without_whom_it_would_be_another(store, ol
     assert not [text for text in gate_answer(results) if text.startswith("It depends on")]
     without.loc[{"judge_out": "ann", "metric": "policy_score"}] = 0.0
     results["gate"] = xr.DataTree(group.assign(difference_without=without))
-    assert [text for text in gate_answer(results) if text.startswith("It depends on ann")]
+    assert [text for text in gate_answer(results) if text.startswith("It depends on judge ann:")]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "texts"),
+    [
+        ([0.0539, 0.11], "(bounds 0.054 and 0.110), the margin is 0.050"),
+        ([0.01, 0.04996], "(bounds 0.01000 and 0.04996), the margin is 0.05000"),
+        ([0.0, 0.0486], "(bounds 0.000 and 0.049), the margin is 0.050"),
+        ([0.06, 0.11], "(bounds 0.06 and 0.11), the margin is 0.05"),
+    ],
+)
+def test_bounds_have_the_decimals_that_show_their_side_of_the_margin(store, old, bounds, texts):
+    results = gate(store("worse", release(1, worse=4)), old)
+    group = results["gate"].to_dataset()
+    for name, value in (("bounds", bounds), ("margin", 0.05), ("difference", 0.08)):
+        group[name].loc[{"metric": "policy_score"}] = value
+    results["gate"] = xr.DataTree(group)
+    assert texts in gate_answer(results)[0]
+    assert texts in gate_junit(results)
+    ends = [word.rstrip("),") for word in texts.split() if word[0] == "0"]
+    assert f"({ends[0]} to {ends[1]}) |" in gate_markdown(results)
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "text"),
+    [
+        (
+            "max = 10 }",
+            "max = 12 }",
+            "panel.scales: scale 'severity' is `{kind = \"ordinal\", min = 0.0, max = 10.0}` here "
+            'and `{kind = "ordinal", min = 0.0, max = 12.0}` in the study of reference, so that '
+            "the two cannot be compared; write the same `[panel.scales]`, with the ends of the "
+            "longer scale, in both study files, and measure both again",
+        ),
+        (
+            ", reverse = true }",
+            " }",
+            "panel.indicators: indicator 'truth' is `{scale = \"severity\", reverse = true}` here "
+            'and `{scale = "severity"}` in the study of reference, ',
+        ),
+        (
+            'name = "bias"',
+            'name = "unfair"',
+            'panel.dimensions: dimension \'bias\' is `{name = "bias", rms = ["bias_a", "bias_b"]}` '
+            "here and missing in the study of reference (1 more differ), ",
+        ),
+    ],
+)
+def test_studies_that_measure_otherwise_say_how_and_what_to_write(store, old, line, other, text):
+    changed = old.copy()
+    assert line in changed.attrs["study"]
+    changed.attrs["study"] = changed.attrs["study"].replace(line, other)
+    with pytest.raises(SpecError, match=re.escape(f"candidate: {text}")):
+        gate(store("same", release(1)), changed)

@@ -116,7 +116,10 @@ def test_several_jurisdictions_give_one_table(panel, tmp_path):
     assert [document[name] for name in ("jurisdiction", "valid_until")] == ["EU", "2020-03-31"]
     assert document["tolerance"]["verdict"]["dahlia"] == "cannot tell"
     json.dumps(document, allow_nan=False)
-    verdicts, approvals = report_tables(weighed)[3:]
+    models, verdicts, approvals = report_tables(weighed)[2:]
+    # The tier is the same under both; the verdict is not.
+    assert [row[-1] for row in models.rows] == ["no: verdict"] * 4
+    assert " The same: tier and verdict. " in models.note
     assert verdicts.header == ("model", "eu (EU)", "us (US)")
     assert verdicts.rows[-1] == ("dahlia", "cannot tell", "not admissible")
     assert approvals.rows == (
@@ -243,7 +246,7 @@ def test_priors_are_weighed_too(shared_results):
     assert models.header[-1] == "the same"
     assert models.note.endswith(
         "CVaR of the observed ratings in nats, tier, and in brackets the expected loss, in the "
-        "unit of what its weights compare models by. The same: tier and choice."
+        "unit of what its weights compare models by. The same: tier, choice and verdict."
     )
 
 

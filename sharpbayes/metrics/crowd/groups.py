@@ -84,7 +84,7 @@ def explain_missing(
             shared = f"{format_count(items, 'item')} with a score and a label"
             reasons.append(f"{shared}, fewer than min_items = {max(min_items, 1)}")
         else:
-            missing = {"no unsafe row": unsafe, "no safe row": safe}
+            missing = {"no item is labelled unsafe": unsafe, "no item is labelled safe": safe}
             reasons += [text for text, number in missing.items() if number == 0]
         return "; ".join(reasons)
 

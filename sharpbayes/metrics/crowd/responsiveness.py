@@ -122,7 +122,8 @@ def monotonic_precision_area(precision: xr.DataArray) -> xr.DataArray:
 
     ``Y(s) = sum_{i < s} (Precision(s) - max_{j <= i} Precision(j))`` over used scores i and j;
     ``MPA = max(0, sum_s Y(s)) / best``, where ``best`` is (K/2)(K/2 + 1) for even K and
-    ((K + 1)/2)^2 for odd K. Y is 0 at an unused score, whose precision is NaN.
+    ((K + 1)/2)^2 for odd K, of a scale of K + 1 scores, 0 to K. Y is 0 at an unused score, whose
+    precision is NaN.
 
     Of precision (..., score) these are areas in [0, 1] (...). NaN where every used precision is 0
     (no row is unsafe), where every one is 1 (no row is safe), and where no score is used.

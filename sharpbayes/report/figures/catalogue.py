@@ -17,7 +17,8 @@ from sharpbayes.report.figures import (
     panel,
     posterior,
 )
-from sharpbayes.report.figures.style import STAMP, UNDATED, as_svg, drawing_style
+from sharpbayes.report.figures.labels import find_fonts
+from sharpbayes.report.figures.style import STAMP, UNDATED, add_note, as_svg, drawing_style
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import View, is_allowed
 from sharpbayes.report.wording import is_approximate, mark_texts
@@ -26,6 +27,9 @@ from sharpbayes.storage.schema import APPROXIMATION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+NO_FONT = "Boxes are letters that no installed font has; the tables have the names."
 
 
 @dataclass(frozen=True)
@@ -225,12 +229,24 @@ def draw_figures(
     """Draw the figures that results have data for, in the order of their declarations."""
     names = {spec.name for spec in TABLES if spec.name and is_allowed(spec, View(results))}
     for spec in specs:
-        with drawing_style():
-            figure = spec.draw(results) if spec.table in names else None
+        figure = _draw(spec, results) if spec.table in names else None
         if figure is not None:
             if is_approximate(results):
                 figure.text(0.5, 0.5, APPROXIMATION, **STAMP)
             yield spec, figure
+
+
+def _draw(spec: FigureSpec, results: xr.DataTree) -> "Figure | None":
+    """Draw a figure in fonts that have its letters, with a note on those that no font has."""
+    with drawing_style():
+        figure = spec.draw(results)
+    fonts, lacking = find_fonts(figure) if figure is not None else ([], False)
+    if fonts:
+        with drawing_style(fonts):
+            figure = spec.draw(results)
+    if figure is not None and lacking:
+        add_note(figure, NO_FONT)
+    return figure
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.crowd.responsiveness import METRICS
-from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, SMALL, panels, wrap_name
+from sharpbayes.report.figures.labels import label_groups, label_strata, wrap_name, wrap_names
+from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, SMALL, panels
 from sharpbayes.report.tables.crowd import MOST_GROUPS, SIGNIFICANT
 from sharpbayes.report.tables.items import MOST_ITEMS
 from sharpbayes.report.tables.panel import labels_where
@@ -36,7 +37,7 @@ def curves_by_group(results: xr.DataTree) -> "Figure | None":
     """
     data = results["responsiveness"].to_dataset().sel(by=ALL)
     shown = [
-        (title, [(_short(group, "all raters"), data.sel(group=group)) for group in groups])
+        (title, [(t, data.sel(group=g)) for g, t in label_groups(results, groups).items()])
         for name in [ALL, *_groupings(data)]
         for title, groups in _parts(name.replace(",", ", "), _measured(data, name))
     ]
@@ -49,8 +50,8 @@ def curves_by_stratum(results: xr.DataTree) -> "Figure | None":
     strata = labels_where(data["reason"] == "")
     if len(strata) < 2:  # noqa: PLR2004 - one curve is in the other figure
         return None
-    parts = _parts("all raters", strata)
-    return _curves([(t, [(_short(by), data.sel(by=by)) for by in part]) for t, part in parts])
+    names, parts = label_strata(strata), _parts("all raters", strata)
+    return _curves([(t, [(names[by], data.sel(by=by)) for by in part]) for t, part in parts])
 
 
 def metrics_by_group(results: xr.DataTree) -> "Figure | None":
@@ -59,18 +60,19 @@ def metrics_by_group(results: xr.DataTree) -> "Figure | None":
     data = data.sel(group=labels_where(data["reason"] == ""))
     best_first = data.isel(group=np.argsort(-data["hm"].to_numpy(), kind="stable"))
     groups = [group for name in _groupings(data) for group in _groups(best_first, name)]
-    order = dict.fromkeys([*_groups(data, ALL), *groups])
-    return _dots([(_short(group, ALL), data.sel(group=group)) for group in order], COMPARED)
+    names = label_groups(results, dict.fromkeys([*_groups(data, ALL), *groups]))
+    return _dots([(name, data.sel(group=group)) for group, name in names.items()], COMPARED)
 
 
 def metrics_by_stratum(results: xr.DataTree) -> "Figure | None":
     """Draw MPA, WRA, HM and tau of groups in each stratum of items (paper, Figures 4 and 5)."""
     data = results["responsiveness"].to_dataset()
     top = [ALL, *(g for name in _groupings(data) if "," not in name for g in _groups(data, name))]
+    names, strata = label_groups(results, top), label_strata(data["by"].to_numpy()[1:])
     rows = [
-        (f"{_short(group, ALL)} on {_short(by)}", data.sel(group=group, by=by))
-        for by in data["by"].to_numpy()[1:]
-        for group in dict.fromkeys(top)
+        (f"{name} on {stratum}", data.sel(group=group, by=by))
+        for by, stratum in strata.items()
+        for group, name in names.items()
     ]
     return _dots([row for row in rows if row[1]["reason"].item() == ""], COMPARED)
 
@@ -78,7 +80,8 @@ def metrics_by_stratum(results: xr.DataTree) -> "Figure | None":
 def rater_averages(results: xr.DataTree) -> "Figure | None":
     """Draw means over raters of their own metrics with intervals, by group (paper, Figure 7)."""
     table = average_raters(results)
-    rows = [(_short(group), table.sel(group=group)) for group in table["group"].to_numpy()]
+    names = label_groups(results, table["group"].to_numpy())
+    rows = [(name, table.sel(group=group)) for group, name in names.items()]
     return _dots(rows, RATER_METRICS)
 
 
@@ -90,14 +93,16 @@ def score_distribution(results: xr.DataTree) -> "Figure | None":
     if not groups:
         return None
     share = data["score_share"].sel(group=groups).fillna(0)
-    figure, [[axes]] = _grid(1, 1, width=6.5, height=1.2 + _height(map(_short, groups)))
+    names = label_groups(results, groups)
+    figure, [[axes]] = _grid(1, 1, width=6.5, height=1.2 + _height(names.values()))
     left = np.zeros(len(groups))
-    for score, colour in zip(share["score"].to_numpy(), _shades(share.sizes["score"]), strict=True):
-        width, name = share.sel(score=score).to_numpy(), wrap_name(score)
+    scores = share["score"].to_numpy()
+    for score, name, colour in zip(scores, wrap_names(scores), _shades(len(scores)), strict=True):
+        width = share.sel(score=score).to_numpy()
         bars: Style = {"color": colour, "edgecolor": "0.3", "linewidth": 0.4}
         axes.barh(range(len(groups)), width, left=left, label=name, **bars)
         left += width
-    _name_rows(axes, [_short(group, ALL) for group in groups])
+    _name_rows(axes, [*names.values()])
     axes.set(xlim=(0, 1), xlabel="share of ratings")
     axes.legend(title="score", **LEGEND_OUTSIDE)
     return figure
@@ -109,8 +114,8 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
     groups = labels_where(data["gai"].notnull())[:MOST_GROUPS]
     if not groups:
         return None
-    shown = data.sel(group=groups)
-    figure, [[axes]] = _grid(1, 1, width=6.5, height=1.4 + _height(map(_short, groups)))
+    shown, names = data.sel(group=groups), label_groups(results, groups)
+    figure, [[axes]] = _grid(1, 1, width=6.5, height=1.4 + _height(names.values()))
     place = np.arange(len(groups))
     sure = (shown["gai_p_adjusted"] < SIGNIFICANT).to_numpy()
     kinds: tuple[tuple[np.ndarray, Style, str], ...] = (
@@ -125,7 +130,7 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
     mark: Style = {"color": LINES[0]["color"], "markersize": 6}
     axes.plot(shown["irr"], place, "o", label="IRR, inside the group", **mark)
     axes.plot(shown["xrr"], place, "o", mfc="white", label="XRR, with all others", **mark)
-    _name_rows(axes, [_short(group) for group in groups])
+    _name_rows(axes, [*names.values()])
     axes.set_xlabel("agreement; 1 is perfect, 0 is chance")
     axes.locator_params(axis="x", nbins=6)
     axes.grid(axis="x")
@@ -142,6 +147,9 @@ def contested_items(results: xr.DataTree) -> "Figure | None":
         return None
     figure, grid = _grid(-(-len(names) // 2), 2, width=5.0, height=2.4)
     plurality = items["plurality"].isel(group=np.flatnonzero(items["in_priority_grouping"]))
+    plurality = plurality.assign_coords(
+        group=[*label_groups(results, plurality["group"].to_numpy()).values()]
+    )
     flat = [panel for row in grid for panel in row]
     for axes, item in zip(flat, names, strict=False):
         _item(axes, score.sel(item=item), plurality.sel(item=item), items["score"].to_numpy())
@@ -162,13 +170,14 @@ def scores_by_group(results: xr.DataTree) -> "Figure | None":
     names = data["item"].to_numpy()[:MOST_ITEMS]
     if not groups or not names.size:
         return None
-    height = 1.3 + 1.2 * _height(map(_short, groups))
+    labels = [*label_groups(results, groups).values()]
+    height = 1.3 + 1.2 * _height(labels)
     figure, [row] = _grid(1, len(names), width=4.2, height=height, sharey=True)
     counts = items["score_count"].sel(group=groups)
     for axes, item in zip(row, names, strict=True):
         _scores(axes, counts.sel(item=item), items["plurality"].sel(group=groups, item=item))
         axes.set_title(wrap_name(f"item {item}", 45))
-    _name_rows(row[0], [_short(group) for group in groups])
+    _name_rows(row[0], labels)
     figure.supxlabel("score; a larger dot is more raters, a ring the plurality", fontsize=9)
     return figure
 
@@ -194,13 +203,6 @@ def _parts(title: str, labels: list[str]) -> Iterator[tuple[str, list[str]]]:
     for number, start in enumerate(starts, 1):
         part = f" ({number} of {len(starts)})" * (len(starts) > 1)
         yield title + part, labels[start : min(start + MOST_LINES, MOST_GROUPS)]
-
-
-def _short(label: object, everything: str = "all items") -> str:
-    """Values of a group or stratum without the names of their columns."""
-    if label == ALL:
-        return everything
-    return wrap_name(", ".join(part.split("=", 1)[-1] for part in str(label).split(",")))
 
 
 def _grid(
@@ -254,7 +256,7 @@ def _lines(axes: "Axes", name: str, lines: Rows) -> None:
         bounds = cell[f"{name}_interval"].transpose("bound", "score").to_numpy()
         axes.plot(scores + shift, cell[name], markersize=4, label=label, **style)
         axes.vlines(scores + shift, *bounds, color=style["color"], linewidth=1, alpha=0.7)
-    names = [wrap_name(score, 12) for score in cell["score"].to_numpy()]
+    names = wrap_names(cell["score"].to_numpy(), 12)
     axes.set_xticks(scores, names, rotation=30 if max(map(len, names)) > 3 else 0)  # noqa: PLR2004 - words
     axes.set(xlabel="plurality score S", ylabel=f"{name.capitalize()}(S)", ylim=(-0.02, 1.02))
     axes.grid(axis="y")
@@ -289,11 +291,11 @@ def _item(axes: "Axes", score: xr.DataArray, plurality: xr.DataArray, scores: np
     bars: Style = {"edgecolor": "0.3", "linewidth": 0.4}
     axes.barh(np.arange(len(scores)), counts, color=_shades(len(scores)), **bars)
     for position, count in enumerate(counts.tolist()):
-        groups = [_short(group) for group in labels_where(plurality == position)]
+        groups = labels_where(plurality == position)
         text = wrap_name(", ".join(groups), 34)
         placement: Style = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(text, (count, position), fontsize=SMALL, **placement)
-    axes.set_yticks(np.arange(len(scores)), [wrap_name(label, 14) for label in scores])
+    axes.set_yticks(np.arange(len(scores)), wrap_names(scores, 14))
     axes.set(ylabel="score", xlim=(0, 2.6 * max(1, int(counts.max()))))
     axes.locator_params(axis="x", integer=True)
 
@@ -306,6 +308,6 @@ def _scores(axes: "Axes", counts: xr.DataArray, plurality: xr.DataArray) -> None
     axes.scatter(score, group, s=area, color=_shades(table.shape[1])[score], edgecolor="0.3")
     known = np.flatnonzero(plurality >= 0)
     axes.scatter(plurality[known], known, s=130, facecolor="none", edgecolor="black", linewidth=1.5)
-    axes.set_xticks(range(table.shape[1]), [wrap_name(s, 12) for s in counts["score"].to_numpy()])
+    axes.set_xticks(range(table.shape[1]), wrap_names(counts["score"].to_numpy(), 12))
     axes.set_xlim(-0.5, table.shape[1] - 0.5)
     axes.grid(axis="both")

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.figures.style import BOOTSTRAP, POSTERIOR, panels, wrap_name
-from sharpbayes.report.layout import group_names, read_weights
+from sharpbayes.report.figures.labels import label_groups, wrap_names
+from sharpbayes.report.figures.style import BOOTSTRAP, POSTERIOR, panels
+from sharpbayes.report.layout import read_weights
 from sharpbayes.report.tables.crowd import MOST_GROUPS
 from sharpbayes.report.tables.declaration import View
 
@@ -47,7 +48,7 @@ def tail_risk(results: xr.DataTree) -> "Figure | None":
     """
     data = _known(results, "cvar", "model").sortby("observed")
     label = View(results).text("{cvar} of log-risk in nats; further left is safer")
-    names = [wrap_name(name, NAME_WIDTH) for name in data["unit"].to_numpy()]
+    names = wrap_names(data["unit"].to_numpy(), NAME_WIDTH)
     drawn = _draw_units(results, data, names, label)
     tolerance = read_weights(results).get("tolerance", {}).get("cvar")
     if drawn is not None and tolerance is not None:
@@ -60,12 +61,9 @@ def tail_risk(results: xr.DataTree) -> "Figure | None":
 def responsiveness(results: xr.DataTree) -> "Figure | None":
     """Draw HM of every group of raters with their number, marked as in :func:`tail_risk`."""
     data = _known(results, "hm", "group").isel(unit=slice(MOST_GROUPS))
-    groups, names = data["unit"].to_numpy(), group_names(results)
-    raters = results["responsiveness"].to_dataset()["raters"].sel(group=groups).to_numpy()
-    labels = [
-        f"{wrap_name(names[g][1], NAME_WIDTH)} (n\u00a0=\u00a0{n})"
-        for g, n in zip(groups, raters, strict=True)
-    ]
+    names = label_groups(results, data["unit"].to_numpy(), NAME_WIDTH)
+    raters = results["responsiveness"].to_dataset()["raters"].sel(group=list(names)).to_numpy()
+    labels = [f"{name} (n\u00a0=\u00a0{n})" for name, n in zip(names.values(), raters, strict=True)]
     label = "HM of MPA and WRA; further right is better"
     return _add_legend(_draw_units(results, data, labels, label))
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, panels, wrap_name
+from sharpbayes.report.figures.labels import wrap_names
+from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, panels
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.history import name_metric
 
@@ -28,16 +29,16 @@ def releases(results: xr.DataTree) -> "Figure | None":
     known = [str(u) for u in data["unit"].to_numpy() if bool(value.sel(unit=u).notnull().any())]
     if not known:
         return None
-    names = [wrap_name(name, 16) for name in data["release"].to_numpy()]
+    names = wrap_names(data["release"].to_numpy(), 16)
     figure, [[axes]] = panels(1, 1, width=max(5.0, 1.2 * len(names)), height=3.2)
     place = np.arange(len(names), dtype=float)
     shown = known[:MOST_UNITS]
-    for number, unit in enumerate(shown):
+    for number, (unit, name) in enumerate(zip(shown, wrap_names(shown), strict=True)):
         at_release = place + APART * (number - (len(shown) - 1) / 2)
         ends = interval.sel(unit=unit).transpose("bound", "release").to_numpy()
         style = LINES[number % len(LINES)]
         axes.vlines(at_release, *ends, color=style["color"], linewidth=1.2)
-        axes.plot(at_release, value.sel(unit=unit), label=wrap_name(unit), **style)
+        axes.plot(at_release, value.sel(unit=unit), label=name, **style)
     axes.set_xticks(place, names)
     axes.set_ylabel(name_metric(View(results), metric))
     axes.grid(axis="y")

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.figures.style import SMALL, panels, wrap_name
+from sharpbayes.report.figures.labels import wrap_names
+from sharpbayes.report.figures.style import SMALL, panels
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, p_value
 from sharpbayes.report.tables.panel import cvar_differences, models_by_risk
@@ -34,7 +35,7 @@ def pairs_of_models(results: xr.DataTree) -> "Figure | None":
     figure, [[axes]] = panels(1, 1, width=size + 1, height=size)
     _draw_differences(axes, results, models)
     _draw_tests(axes, results, models)
-    names = [wrap_name(name, NAME_WIDTH) for name in models]
+    names = wrap_names(models, NAME_WIDTH)
     axes.set_xticks(range(len(models)), names, rotation=90)
     axes.set_yticks(range(len(models)), names)
     axes.spines[:].set_visible(False)

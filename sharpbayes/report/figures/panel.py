@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.figures.style import COLOUR, DARK, LEGEND_OUTSIDE, panels, wrap_name
+from sharpbayes.report.figures.labels import wrap_name, wrap_names
+from sharpbayes.report.figures.style import COLOUR, DARK, LEGEND_OUTSIDE, panels
 from sharpbayes.report.tables.panel import risk_metrics
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def distributions(metrics: dict[str, xr.DataArray], *, kind: str) -> "Figure":
 
 def _name_rows(axes: "Axes", models: Iterable[object]) -> None:
     """Name the rows after models, the first at the top."""
-    names = [wrap_name(name) for name in models]
+    names = wrap_names(models)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
 
@@ -128,6 +129,7 @@ def tail_shares(results: xr.DataTree) -> "Figure":
     figure, [[axes]] = panels(1, 1, width=7.0, height=1.2 + MODEL_HEIGHT * len(models))
     left = np.zeros(len(models))
     colours = colormaps["cividis"](np.linspace(0.1, 0.9, shares.sizes["dimension"]))
+    names = wrap_names(shares["dimension"].to_numpy())
     for position, share in enumerate(shares):
         axes.barh(
             range(len(models)),
@@ -137,7 +139,7 @@ def tail_shares(results: xr.DataTree) -> "Figure":
             hatch=HATCHES[position % len(HATCHES)],
             edgecolor="white",
             linewidth=0.5,
-            label=wrap_name(share["dimension"].item()),
+            label=names[position],
         )
         left = left + share.to_numpy()
     _name_rows(axes, models)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.figures.style import DARK, POSTERIOR, SMALL, panels, wrap_name
+from sharpbayes.report.figures.labels import wrap_name, wrap_names
+from sharpbayes.report.figures.style import DARK, POSTERIOR, SMALL, panels
 from sharpbayes.report.tables.crowd import SIGNIFICANT
 from sharpbayes.report.tables.declaration import Labels, View
 from sharpbayes.report.tables.fit import category_shares
@@ -55,7 +56,7 @@ def _draw_shares(axes: "Axes", categories: list[Labels]) -> None:
     }
     axes.plot(place, column["replicated"], "o", **marks)
     step = -(-len(place) // MOST_LABELS)
-    names = [wrap_name(label, 12) for label in column["category"][::step]]
+    names = wrap_names(column["category"][::step], 12)
     turned = max(map(len, names)) * len(names) > LINE_LETTERS
     axes.set_xticks(place[::step], names, rotation=90 if turned else 0)
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,15 +1,12 @@
 """How figures look, their panels, and how they become text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
-
-from sharpbayes.errors import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +26,7 @@ LINES: tuple[dict[str, Any], ...] = tuple(
         ("#e69f00", "P", "--"),
     )
 )
+FONT = "DejaVu Sans"  # comes with Matplotlib
 SMALL = 8  # points; no letter is smaller
 # A dollar sign in the name of a model is no formula.
 STYLE: Any = {
@@ -58,28 +56,20 @@ STAMP: dict[str, Any] = {
     "horizontalalignment": "center",
     "verticalalignment": "center",
 }
+NOTE = 0.25  # inches
 # A legend to the right of the axes.
 LEGEND_OUTSIDE: dict[str, Any] = {"frameon": False, "loc": "upper left", "bbox_to_anchor": (1, 1)}
-# Characters in a line of a name, and its lines.
-NAME_WIDTH, NAME_LINES = 30, 2
-
-
-def wrap_name(name: object, width: int = NAME_WIDTH) -> str:
-    r"""Return a user's label in at most two lines of printable text; an ellipsis where it is cut.
-
-    >>> wrap_name("a\x07b"), wrap_name("a very long name of a model", 10)
-    ('a\\x07b', 'a very\nlong name…')
-    """
-    lines = wrap(printable(str(name)), width, max_lines=NAME_LINES, placeholder="…")
-    return "\n".join(lines)
 
 
 @contextmanager
-def drawing_style() -> Iterator[None]:
-    """Draw in the style of all figures; letters that the font lacks give no warning."""
+def drawing_style(fonts: Sequence[str] = ()) -> Iterator[None]:
+    """Draw in the style of all figures, with further fonts for letters that the first one lacks.
+
+    Letters that no font has give no warning: a note in the figure names them.
+    """
     from matplotlib import rc_context  # noqa: PLC0415 - slow to load
 
-    with rc_context(STYLE), catch_warnings():
+    with rc_context(STYLE | {"font.family": [FONT, *fonts]}), catch_warnings():
         filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
         yield
 
@@ -92,6 +82,15 @@ def panels(
 
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
+
+
+def add_note(figure: "Figure", text: str) -> None:
+    """Write a line below the panels of a figure, which becomes higher by it."""
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + NOTE)
+    share = NOTE / (height + NOTE)
+    figure.set_layout_engine("constrained", rect=(0, share, 1, 1 - share))
+    figure.text(0.01, share / 2, text, fontsize=SMALL, verticalalignment="center")
 
 
 def as_svg(figure: "Figure") -> str:

@@ -84,7 +84,7 @@ SUSPECTS = TableSpec(
     columns=(
         "{rater}; P(careless): careless/prob_careless | probability",
         "error: careless/prob_careless_error; ratings: careless/ratings | thousands",
-        "flagged: careless/flagged | yes_no; p of no reading: careless/reading_p",
+        "flagged: careless/flagged | yes_no; p of no reading: careless/reading_p | short p",
     ),
     note=_suspects_note,
 )

@@ -240,7 +240,8 @@ GROUP_TABLES = (
             Column("raters", raters_of_pair),
             "HM: responsiveness_difference/hm",
             "interval: responsiveness_difference/hm_interval | interval",
-            "p: responsiveness_difference/hm_p; p (Holm): responsiveness_difference/hm_p_holm",
+            "p: responsiveness_difference/hm_p | short p",
+            "p (Holm): responsiveness_difference/hm_p_holm | short p",
             Column("by numbers alone", "responsiveness_difference/hm_size_effect", optional=True),
         ),
         note="First group less second, with equally many ratings; {shown} of {count} pairs, "
@@ -262,7 +263,8 @@ HARSHNESS = TableSpec(
         Column("raters", raters_of_pair),
         "steps: harshness_difference/difference",
         "interval: harshness_difference/difference_interval | interval",
-        "p (Holm): harshness_difference/p_holm; P(higher): harshness_difference/prob_higher?",
+        "p (Holm): harshness_difference/p_holm | short p",
+        "P(higher): harshness_difference/prob_higher?",
     ),
     note=_harshness_note,
 )

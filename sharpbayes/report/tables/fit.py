@@ -284,7 +284,7 @@ MANY_FITS_TABLES = (
             Column(
                 "band", "calibration/outside", lambda flag: "OUTSIDE" if bool(flag) else "inside"
             ),
-            "p: calibration/p_holm",
+            "p: calibration/p_holm | short p",
         ),
         note=_calibration_note,
     ),

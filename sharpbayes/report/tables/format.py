@@ -13,6 +13,8 @@ MISSING = "-"
 MOST_PLACES, ROUNDING = 6, 1e-12
 # A smaller p-value is what remains of an underflow.
 SMALLEST_P = 1e-300
+# The smallest that three decimals show.
+LEAST_P = "0.001"
 
 
 def number(value: ArrayLike | xr.DataArray, places: int = 3) -> str:
@@ -150,6 +152,16 @@ def p_value(p: ArrayLike | xr.DataArray) -> str:
     return text.replace("-", MINUS)
 
 
+def short_p(p: ArrayLike | xr.DataArray) -> str:
+    """Return a p-value with three decimals, never 0, or a dash where it is missing.
+
+    >>> short_p(0.0312), short_p(8.4e-8), short_p(float("nan"))
+    ('0.031', '<0.001', '-')
+    """
+    text = number(p)
+    return f"<{LEAST_P}" if text == "0.000" else text
+
+
 # Formats by the names that declarations of columns use.
 FORMATS: dict[str, Callable[[xr.DataArray], str]] = {
     "": number,
@@ -168,6 +180,7 @@ FORMATS: dict[str, Callable[[xr.DataArray], str]] = {
     "average": lambda values: number(values.mean()),
     "largest": lambda values: number(abs(values).max()),
     "p": p_value,
+    "short p": short_p,
     "posterior": posterior,
     "probability": probability,
     "thousands": thousands,

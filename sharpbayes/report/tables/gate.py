@@ -1,10 +1,14 @@
 """The gate: differences by margin, and how often a gate of this design errs."""
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from sharpbayes.errors import format_percent
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.format import interval, number, places_of, thousands
+from sharpbayes.report.tables.format import MISSING, MOST_PLACES, number, places_of, thousands
 from sharpbayes.report.tables.tolerance import name_threshold
 
+MARGIN_PLACES = 3
 SCENARIOS = {
     "no change": "no change",
     "at the margins": "as much worse as the margins allow",
@@ -12,11 +16,38 @@ SCENARIOS = {
 }
 
 
+def telling_places(bounds: ArrayLike, margin: ArrayLike, places: int) -> int:
+    """Return the decimals that show on which side of a margin bounds lie, those wanted or more.
+
+    >>> telling_places([0.0539, 0.11], 0.05, 2), telling_places([0.06, 0.11], 0.05, 2)
+    (3, 2)
+    """
+    ends = [end for end in np.asarray(bounds, dtype=float) if end != margin]
+    enough = (
+        n
+        for n in range(places, MOST_PLACES)
+        if number(margin, n) not in [number(end, n) for end in ends]
+    )
+    return next(enough, MOST_PLACES)
+
+
+def _places(row: View) -> int:
+    """The decimals of a difference and its bounds."""
+    low, high = bounds = row["gate/bounds"].to_numpy()
+    return telling_places(bounds, row["gate/margin"], places_of((high - low) / 2, 2))
+
+
 def _difference(row: View) -> str:
     """The difference between its bounds."""
     low, high = row["gate/bounds"].to_numpy()
-    places = places_of((high - low) / 2, 2)
-    return f"{number(row['gate/difference'], places)} ({interval([low, high], 2)})"
+    places = _places(row)
+    ends = MISSING if np.isnan(low) else f"{number(low, places)} to {number(high, places)}"
+    return f"{number(row['gate/difference'], places)} ({ends})"
+
+
+def _margin(row: View) -> str:
+    """The margin, with as many decimals as its bounds have."""
+    return number(row["gate/margin"], max(MARGIN_PLACES, _places(row)))
 
 
 def _prompts(name: str) -> Column:
@@ -65,7 +96,7 @@ TABLES = (
         columns=(
             Column("metric", lambda row: name_threshold(str(row.labels["metric"]))),
             Column("difference", _difference),
-            "margin: gate/margin",
+            Column("margin", _margin),
             "P(within): gate/prob_within | probability?",
             "gate/state | text",
         ),

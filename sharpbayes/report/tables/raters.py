@@ -33,8 +33,9 @@ def _raters_note(view: View) -> str:
     count, masked = data.sizes["rater"], int((data["reason"] != "").sum())
     return (
         f"{min(count, MOST_ROWS)} of {count} raters, highest and lowest; metrics masked for "
-        f"{masked}. more: further ratings for an interval of HM as narrow as wanted; extreme: "
-        "share of ratings at either end; range: of the scale that is used. "
+        f"{masked}. more: how many ratings the rater has still to give until the interval of HM is "
+        "as narrow as `bootstrap.target_interval_width` asks; extreme: share of ratings at either "
+        "end; range: of the scale that is used. "
         f"{data.attrs['interval_note']}"
     )
 

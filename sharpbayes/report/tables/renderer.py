@@ -9,6 +9,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import Literal
 
+from rich.cells import cell_len
+
 from sharpbayes.errors import printable
 from sharpbayes.report.tables.table import MARGIN, MINUS, Table
 from sharpbayes.storage.files import make_folder, write_text
@@ -269,15 +271,15 @@ def _grid(table: Table, width: int) -> str:
         table.header, _columns(table), numeric_columns(table), strict=True
     ):
         # Only long texts are broken to make room, never a number or an interval.
-        whole = is_number or max(map(len, cells)) <= TEXT
+        whole = is_number or max(map(cell_len, cells)) <= TEXT
         justify: Literal["left", "right"] = "right" if is_number else "left"
         grid.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=whole)
     grid.columns[0].width, grid.columns[0].no_wrap = label_width, True
     long_labels = []
     for row in table.rows:
-        if len(row[0]) > label_width:
+        if cell_len(row[0]) > label_width:
             long_labels.append(row[0])
-        label = row[0] if len(row[0]) <= label_width else OWN_LINE
+        label = row[0] if cell_len(row[0]) <= label_width else OWN_LINE
         grid.add_row(*map(Text, (label, *row[1:])))
     text = io.StringIO()
     console = Console(file=text, width=width, highlight=False, color_system=None)
@@ -331,9 +333,9 @@ def _count_keys(table: Table) -> int:
 def _columns_of_parts(table: Table, keys: int, width: int) -> Iterator[list[int]]:
     """Columns after the keys that fit on a line together, at least one a part."""
     widths = _needed_widths(table)
-    first = len(table.header[0])
+    first = cell_len(table.header[0])
     if first + sum(widths[1:]) > width:  # a part has room for labels
-        first = max(first, min(max(map(len, _columns(table)[0])), 2 * width // 5))
+        first = max(first, min(max(map(cell_len, _columns(table)[0])), 2 * width // 5))
     first += sum(widths[1:keys])
     part: list[int] = []
     for column in range(keys, len(widths)):
@@ -350,17 +352,17 @@ def _columns(table: Table) -> list[tuple[str, ...]]:
 
 
 def _label_width(table: Table, width: int) -> int:
-    """Characters of the first column: all that its labels need, or what the others leave."""
-    longest, room = max(map(len, _columns(table)[0])), width - sum(_needed_widths(table)[1:])
-    return min(longest, max(room, len(table.header[0])))
+    """Terminal cells of the first column: all that its labels need, or what the others leave."""
+    longest, room = max(map(cell_len, _columns(table)[0])), width - sum(_needed_widths(table)[1:])
+    return min(longest, max(room, cell_len(table.header[0])))
 
 
 def _needed_widths(table: Table) -> list[int]:
-    """Characters that each column needs with the gap before it."""
+    """Terminal cells that each column needs with the gap before it."""
     return [GAP + max(map(_needed_width, cells)) for cells in _columns(table)]
 
 
 def _needed_width(cell: str) -> int:
-    """Characters that a cell needs: all of a number, a few words of a text."""
-    longest = max(map(len, cell.split()), default=0)
-    return max(longest, min(len(cell), TEXT)) if " " in cell else len(cell)
+    """Terminal cells that a cell needs: all of a number, a few words of a text."""
+    longest = max(map(cell_len, cell.split()), default=0)
+    return max(longest, min(cell_len(cell), TEXT)) if " " in cell else cell_len(cell)

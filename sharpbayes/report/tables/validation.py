@@ -5,6 +5,7 @@ from math import comb
 
 import numpy as np
 
+from sharpbayes.errors import format_count
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import (
@@ -134,8 +135,8 @@ def _mixed_note(view: View) -> str:
     """From how many prompts, and why a quantity is missing."""
     validation = view.group("validation")
     reasons = {str(validation[name].attrs.get("reason", "")) for name in MIXED} - {""}
-    note = f"From {validation.attrs['mixed_prompts']} prompts. {'; '.join(sorted(reasons))}"
-    return note.strip()
+    note = f"From {format_count(int(validation.attrs['mixed_prompts']), 'prompt')}."
+    return f"{note} Missing: {'; '.join(sorted(reasons))}." if reasons else note
 
 
 def _agreement(what: str) -> str:

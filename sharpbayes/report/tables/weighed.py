@@ -96,13 +96,15 @@ def _observed_orders(view: View) -> Iterator[Labels]:
 
 
 def _agreement(*compared: tuple[str, str]) -> Callable[[View], str]:
-    """Return the cell that says whether a model has the same values under every weights file."""
+    """Return the cell that says whether a model has the same values and verdict everywhere."""
 
     def describe(row: View) -> str:
         views = [
             labels["inside"].select({"model": row.labels["model"]}) for labels in _weights(row)
         ]
-        differs = [name for name, path in compared if len({int(view[path]) for view in views}) > 1]
+        values = {name: {int(view[path]) for view in views} for name, path in compared}
+        verdicts = {"verdict": {_verdict_of(view) for view in views}}
+        differs = [name for name, distinct in (values | verdicts).items() if len(distinct) > 1]
         return f"no: {', '.join(differs)}" if differs else "yes"
 
     return describe
@@ -169,7 +171,11 @@ def _populations(view: View) -> list[Labels]:
 
 def _verdict(row: View) -> str:
     """The verdict on a model under the weights of a column, by the fit where there is one."""
-    inside = row.labels["inside"].select(row.labels)
+    return _verdict_of(row.labels["inside"].select(row.labels))
+
+
+def _verdict_of(inside: View) -> str:
+    """The verdict on a model in some results."""
     path = "decision/verdict" if "decision/verdict" in inside else "tolerance/verdict"
     return str(inside[path].item()) if path in inside else NO_TOLERANCE
 
@@ -235,7 +241,7 @@ MODEL_TABLES = (
             over(_several, Column("the same", _agreement(TIER, CHOICE))),
         ),
         note="CVaR of the observed ratings in nats, tier, and in brackets the expected loss, in "
-        "the unit of what its weights compare models by. The same: tier and choice.",
+        "the unit of what its weights compare models by. The same: tier, choice and verdict.",
     ),
     TableSpec(
         title="The observed order under each weighting",
@@ -256,7 +262,8 @@ MODEL_TABLES = (
             over(_several, Column("the same", _agreement(TIER))),
         ),
         note=_note_of_first(
-            "CVaR in nats with its interval, and tier. {profile_interval[interval_note]}"
+            "CVaR in nats with its interval, and tier. The same: tier and verdict. "
+            "{profile_interval[interval_note]}"
         ),
     ),
     TableSpec(

@@ -89,8 +89,8 @@ def test_shared_items_need_a_score_and_a_label():
         (2, 10, (4, 6), "2 raters, fewer than min_raters = 3"),
         (1, 10, (4, 6), "1 rater, fewer than min_raters = 3"),
         (3, 9, (4, 6), "9 items with a score and a label, fewer than min_items = 10"),
-        (3, 10, (4, 0), "no unsafe row"),
-        (3, 10, (0, 4), "no safe row"),
+        (3, 10, (4, 0), "no item is labelled unsafe"),
+        (3, 10, (0, 4), "no item is labelled safe"),
         (
             0,
             1,

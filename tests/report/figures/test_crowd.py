@@ -9,7 +9,8 @@ import xarray as xr
 
 from sharpbayes.report.figures import crowd
 from sharpbayes.report.figures.catalogue import FIGURES, draw_figures, write_figures
-from sharpbayes.report.figures.style import as_svg, wrap_name
+from sharpbayes.report.figures.labels import wrap_name
+from sharpbayes.report.figures.style import as_svg
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import build_tables
 from sharpbayes.report.tables.raters import average_raters
@@ -82,7 +83,7 @@ def test_figure_7_shows_the_means_of_its_table_with_t_intervals(results):
     np.testing.assert_allclose([row["hm"], *row["hm_interval"]], [women.mean(), *ends])
     first, _, axes, *_ = crowd.rater_averages(results).axes
     names = [label.get_text() for label in first.get_yticklabels()]
-    position = names.index("Woman")
+    position = names.index("gender: Woman")
     assert axes.lines[0].get_xdata()[position] == pytest.approx(women.mean())
     drawn = axes.collections[0].get_segments()[position][:, 0]
     np.testing.assert_allclose(drawn, ends)
@@ -112,7 +113,21 @@ def test_labels_of_any_text_draw_without_a_warning(results, tmp_path):
         as_svg(figure)
     assert caught == []
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert "a\\x07b 日本" in names
+    assert "gender: a\\x07b 日本" in names
     assert wrap_name("b\udce9") == "b\\udce9"
     assert all(len(line) <= 30 for name in names for line in name.split("\n"))
     assert any(name.endswith("…") for name in names)
+
+
+@pytest.mark.parametrize("name", ["figure-9-contested-items", "figure-11-scores-by-group"])
+def test_long_scores_that_begin_alike_can_be_told_apart(name, results):
+    tree = results.copy()
+    for group in ("items", "contested_items"):
+        data = tree[group].to_dataset()
+        if "score" in data.dims:
+            scores = [f"a score with a long common start: {s}" for s in data["score"].to_numpy()]
+            tree[group] = xr.DataTree(data.assign_coords(score=scores))
+    axes = DRAW[name].draw(tree).axes[0]
+    axis = axes.yaxis if "items" in name else axes.xaxis
+    texts = [label.get_text() for label in axis.get_ticklabels()]
+    assert len({*texts}) == len(texts) == 5

@@ -81,6 +81,27 @@ def test_the_evidence_says_why_groups_are_not_measured(results):
     assert "Nothing here limits the answer." not in notes[1]
 
 
+def test_a_p_value_that_rounds_to_nothing_is_not_written_as_0(results):
+    changed = results.copy()
+    data = changed["responsiveness_difference"].to_dataset()
+    tiny = {f"hm_{end}": data[f"hm_{end}"] * 0 + 1e-9 for end in ("p", "p_holm")}
+    changed["responsiveness_difference"] = xr.DataTree(data.assign(tiny))
+    harsh = changed["harshness_difference"].to_dataset()
+    changed["harshness_difference"] = xr.DataTree(harsh.assign(p_holm=harsh["p_holm"] * 0))
+    by_title = {table.title: table for table in report_tables(changed)}
+    pairs = by_title["Differences of responsiveness between groups of one grouping"]
+    assert pairs.rows[0][4:6] == ("<0.001", "<0.001")
+    harshness = by_title["Which group scores higher: differences of mean scores"]
+    assert harshness.rows[0][harshness.header.index("p (Holm)")] == "<0.001"
+
+
+def test_the_note_says_what_more_ratings_would_do(tables):
+    assert (
+        "more: how many ratings the rater has still to give until the interval of HM is as narrow "
+        "as `bootstrap.target_interval_width` asks; "
+    ) in tables["Raters by their own responsiveness"].note
+
+
 def test_small_strata_show_no_number_and_say_why(results, tables):
     items = results["responsiveness"]["items"].sel(group="all")
     small = items["by"].values[(items < 27).values]

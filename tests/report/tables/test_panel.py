@@ -352,3 +352,9 @@ def test_cells_with_separators_stay_one_cell():
     assert len(re.findall(r"(?<!\\)&", first)) == 1
     # A bracket after a line break would be read as its optional argument.
     assert r"{}[b], c & 2 \\" in lines
+
+
+def test_the_note_on_mixed_models_is_made_of_sentences(tmp_path):
+    results = measured(tmp_path, frame(prompts=1))
+    table = next(t for t in report_tables(results) if t.title.startswith("Section H.3"))
+    assert table.note == "From 1 prompt. Missing: fewer than two models or prompts."

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
 from sharpbayes.report.tables.format import interval
 from sharpbayes.report.tables.html import as_html
@@ -127,3 +128,12 @@ def test_every_part_has_the_texts_that_tell_its_rows_apart():
     # A table of texts alone keeps a column for its parts.
     texts = Table("T", ("model", "prompt"), (("x", "p"), ("x", "q")))
     assert [part.header for part in split_columns(texts, width=2)] == [("model", "prompt")]
+
+
+@pytest.mark.parametrize("width", [24, 40, 80])
+def test_wide_characters_are_counted_in_terminal_cells(width):
+    names = ("模型一", "模型二", "модель🙂", "модель🚀", "m")
+    table = Table("Wide", ("model", "mean"), tuple((name, "0.5 (0.1 to 0.9)") for name in names))
+    text = as_text(table, width=width)
+    assert all(name in text for name in names)
+    assert max(map(cell_len, text.splitlines())) <= width
