@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.repeated_answers import apply_by_answers
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.data import panel as panel_data
@@ -92,17 +93,21 @@ class ProfilePlan:
         self,
         counts: xr.DataArray | None = None,
         *,
+        drawn: xr.DataArray | None = None,
         errors: bool = False,
         names: Collection[str] | None = None,
     ) -> xr.Dataset:
-        """Return the profile under the counts of a resample, for the target population."""
+        """Return the profile under the counts of a resample, for the target population.
+
+        Of counts of generations, ``drawn`` are those of their prompts.
+        """
         return profile(
             self.table,
             alpha=self.weights.tail.alpha,
             policy=self.policy,
             estimator=self.weights.tail.estimator,
             dim=self.dim,
-            weights=self.target_weights(counts),
+            weights=self.target_weights(counts, drawn),
             errors=errors,
             names=names,
         )
@@ -198,17 +203,27 @@ class ProfilePlan:
     def profile_resample(
         self, counts: xr.DataArray, *, errors: bool = False, names: Collection[str] | None = None
     ) -> xr.Dataset:
-        """Return the profile of resampled prompts, and of their generations if there are any."""
-        if self.resamples_generations:
-            seed = self.study.spec.seed
-            counts = nested_bootstrap_counts(counts, self.table["sample"], seed=seed)
-        return self.profile(counts, errors=errors, names=names)
+        """Return the profile of resampled prompts, and of their generations if there are any.
 
-    def target_weights(self, counts: xr.DataArray | None = None) -> xr.DataArray | None:
+        Generations are resampled among those that a model has of a prompt.
+        """
+        if not self.resamples_generations:
+            return self.profile(counts, errors=errors, names=names)
+
+        def compute(table: xr.Dataset, answered: xr.DataArray) -> xr.Dataset:
+            nested = nested_bootstrap_counts(counts, answered, seed=self.study.spec.seed)
+            part = replace(self, table=table)
+            return part.profile(nested, drawn=counts, errors=errors, names=names)
+
+        return apply_by_answers(self.table, compute)
+
+    def target_weights(
+        self, counts: xr.DataArray | None = None, drawn: xr.DataArray | None = None
+    ) -> xr.DataArray | None:
         """Return weights of prompts: counts, brought to the shares of categories if any."""
         if self.shares is None:
             return counts
-        return target_weights(self.table["category"], self.shares, counts=counts)
+        return target_weights(self.table["category"], self.shares, counts=counts, drawn=drawn)
 
     @property
     def interval_note(self) -> str:

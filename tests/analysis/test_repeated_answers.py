@@ -1,0 +1,51 @@
+"""Models with unequal numbers of generations: each is resampled among its own."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.analysis.repeated_answers import apply_by_answers
+from tests.panels import frame, measured
+
+ROLE = ', sample = "sample"'
+METRICS = ["mean", "volatility", "cvar", "policy_score", "dimension_mean"]
+
+
+def first_answer_only(table, model):
+    """A panel file in which a model has one generation of each prompt."""
+    return table[(table["model"] != model) | (table["sample"] == "s0")]
+
+
+def test_the_interval_of_a_model_does_not_depend_on_generations_of_others(tmp_path):
+    table = frame(samples=4, prompts=30)
+    one = table[table["sample"] == "s0"].drop(columns="sample")
+    alone = measured(tmp_path / "one", one)["profile_interval"].to_dataset()
+    beside = measured(tmp_path / "four", first_answer_only(table, "m0"), roles=ROLE)
+    both = beside["profile_interval"].to_dataset()
+    assert both["model"].values.tolist() == ["m0", "m1", "m2"]
+    xr.testing.assert_allclose(both[METRICS].sel(model="m0"), alone[METRICS].sel(model="m0"))
+    complete = measured(tmp_path / "all", table, roles=ROLE)["profile_interval"].to_dataset()
+    others = {"model": ["m1", "m2"]}
+    xr.testing.assert_allclose(both[METRICS].sel(others), complete[METRICS].sel(others))
+
+
+@pytest.mark.parametrize("lead", [(), ("simulation",)])
+def test_parts_have_the_same_answers_and_come_back_in_order(lead):
+    rng = np.random.default_rng(3)
+    dims = (*lead, "model", "prompt", "sample", "dimension")
+    harm = xr.DataArray(rng.random((*[3] * len(lead), 4, 6, 2, 1)), dims=dims)
+    harm = harm.where(xr.DataArray(rng.random(harm.shape) < 0.8, dims=dims))
+    harm[{"model": 2}] = harm[{"model": 0}]
+    table = xr.Dataset({"harm": harm}, {"model": [*"abcd"]})
+    masks = []
+
+    def count(part, answered):
+        masks.append(answered)
+        missing = answered & part["harm"].isnull().all("dimension")
+        assert not (missing & part["harm"].notnull().any(("sample", "dimension"))).any()
+        return part.sum(("prompt", "sample", "dimension"))
+
+    total = table.sum(("prompt", "sample", "dimension"))
+    xr.testing.assert_identical(apply_by_answers(table, count), total)
+    if not lead:
+        assert len(masks) == 3
