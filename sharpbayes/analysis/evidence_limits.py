@@ -269,6 +269,7 @@ def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
     prompts, shared = count_prompts(evidence), evidence["shared_prompts"].to_numpy()
     of_either = np.add.outer(prompts, prompts) - shared
     share = shared / np.maximum(of_either, 1.0)
+    np.fill_diagonal(share, 1.0)  # no pair
     if share.min() < FEW_SHARED:
         pair = np.unravel_index(share.argmin(), share.shape)
         names = [evidence["model"][position].item() for position in pair]

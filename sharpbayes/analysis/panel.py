@@ -21,6 +21,7 @@ from sharpbayes.errors import DataError, format_list
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.panel import concordance, mixed_models, sweeps, validation
 from sharpbayes.metrics.panel.comparison import tiers, tiers_by_overlap
+from sharpbayes.metrics.panel.evidence import count_prompts
 from sharpbayes.metrics.panel.independence import judge_independence
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
@@ -113,7 +114,7 @@ def bootstrap_profile(
         observed=plan.profile(errors=errors, names=names),
         resampled=resampled,
         jackknifed=jackknifed,
-        prompts=plan.table["log_risk"].count(plan.dim) / plan.cells,
+        prompts=count_prompts(plan.table["log_risk"]),
         alpha=plan.weights.tail.alpha,
         ceiling=plan.ceiling,
         bootstrap=plan.study.spec.bootstrap,

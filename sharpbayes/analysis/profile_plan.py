@@ -80,11 +80,6 @@ class ProfilePlan:
         )
 
     @property
-    def cells(self) -> int:
-        """Number of answers to each prompt."""
-        return self.table.sizes.get("sample", 1)
-
-    @property
     def ceiling(self) -> float:
         """Largest log-risk that a prompt can have: harm of 1 in every dimension."""
         return -self.table.sizes["dimension"] * float(np.log(self.weights.risk.epsilon))

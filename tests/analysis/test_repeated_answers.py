@@ -1,5 +1,7 @@
 """Models with unequal numbers of generations: each is resampled among its own."""
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -49,3 +51,11 @@ def test_parts_have_the_same_answers_and_come_back_in_order(lead):
     xr.testing.assert_identical(apply_by_answers(table, count), total)
     if not lead:
         assert len(masks) == 3
+
+
+def test_prompts_are_shared_however_often_a_model_answered(tmp_path):
+    table = first_answer_only(frame(samples=4, prompts=30), "m0")
+    results = measured(tmp_path, table, roles=ROLE)
+    assert (results["profile_interval"]["shared_prompts"] == 30).all()
+    texts = " ".join(json.loads(results["evidence"].attrs["limits"]))
+    assert "do not have the same prompts" not in texts

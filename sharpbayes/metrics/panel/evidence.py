@@ -4,6 +4,18 @@ import numpy as np
 import xarray as xr
 
 
+def count_prompts(log_risk: xr.DataArray) -> xr.DataArray:
+    """Return the number of prompts with a value: those with at least one answer.
+
+    Of log-risk over (..., prompt[, sample]) the result is over the other dimensions.
+
+    >>> risk = xr.DataArray([[1.0, np.nan], [np.nan, np.nan]], dims=("prompt", "sample"))
+    >>> float(count_prompts(risk))
+    1.0
+    """
+    return _any_answer(log_risk.notnull()).sum("prompt").astype(float)
+
+
 def tail_prompts(log_risk: xr.DataArray, *, alpha: float) -> xr.DataArray:
     """Return how many prompts an upper tail of mass 1 - alpha holds: n (1 - alpha).
 
