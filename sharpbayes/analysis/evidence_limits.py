@@ -77,9 +77,15 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     return [name for name, holds in statements.items() if holds]
 
 
-def count_prompts(evidence: xr.Dataset) -> NDArray[np.int64]:
-    """Return the number of prompts of every model."""
-    prompts = evidence["tail_prompts"] / (1.0 - float(evidence.attrs["alpha"]))
+def read_prompts(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.int64]:
+    """Return the number of prompts of every model.
+
+    Results of earlier versions have that of the tail alone, a share 1 - alpha of it.
+
+    >>> read_prompts(xr.Dataset({"tail_prompts": ("model", [1.5])}), alpha=0.95).tolist()
+    [30]
+    """
+    prompts = evidence.get("prompts", evidence["tail_prompts"] / (1.0 - alpha))
     counts: NDArray[np.int64] = prompts.to_numpy().round().astype(np.int64)
     return counts
 
@@ -97,13 +103,15 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
     is_short = (tail < MIN_TAIL - ROUNDING).to_numpy()
     if is_short.any():
         prompts = _fewest_prompts(evidence)
+        about = "answers to about " if _is_repeated(evidence) else ""
         models = "" if is_short.all() else f" ({_list_models(evidence, is_short)})"
         unknown = f"cannot tell which model has the lowest {_cvar(evidence)}"
         if evidence.sizes["model"] == 1:
             unknown = f"says little about {_cvar(evidence)}"
         yield (
             f"With {format_count(prompts, 'prompt')}{models} the {100 * (1 - alpha):.3g}% tail "
-            f"holds {float(tail.min()):.1f} prompts: this study {unknown}. {_instead(evidence)}"
+            f"holds {about}{float(tail.min()):.1f} prompts: this study {unknown}. "
+            f"{_instead(evidence)}"
         )
 
 
@@ -142,10 +150,12 @@ def _instead(evidence: xr.Dataset) -> str:
     """What could be said with these prompts, and how many would do."""
     prompts, alpha = _fewest_prompts(evidence), evidence.attrs["alpha"]
     lower = np.floor(100 * (1 - GOOD_TAIL / max(prompts, 1)) + ROUNDING) / 100
-    enough = int(np.ceil(MIN_TAIL / (1 - alpha) - ROUNDING))
+    carrying = evidence["tail_prompts"].to_numpy() / np.maximum(_count_prompts(evidence), 1)
+    enough = int(np.ceil(MIN_TAIL / carrying.min() - ROUNDING))
+    at_least = "at least " if _is_repeated(evidence) else ""
     parts = []
     if LEAST_ALPHA <= lower < alpha:
-        parts.append(f"an alpha of {lower:g} would leave ten prompts in the tail")
+        parts.append(f"an alpha of {lower:g} would leave {at_least}ten prompts in the tail")
     if prompts < enough:
         parts.append(f"{enough} prompts would leave five at {alpha:g}")
     can_be, carried = "compared", "comparison of means"
@@ -266,7 +276,7 @@ def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
 
 def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """Models that do not share all of their prompts."""
-    prompts, shared = count_prompts(evidence), evidence["shared_prompts"].to_numpy()
+    prompts, shared = _count_prompts(evidence), evidence["shared_prompts"].to_numpy()
     of_either = np.add.outer(prompts, prompts) - shared
     share = shared / np.maximum(of_either, 1.0)
     np.fill_diagonal(share, 1.0)  # no pair
@@ -285,8 +295,8 @@ def _tied_tail(evidence: xr.Dataset) -> Iterator[str]:
     if evidence.attrs["estimator"] != "inclusive":
         return
     level = 1 - evidence.attrs["alpha"]
-    meant = evidence["tail_prompts"]
-    prompts = meant / level
+    prompts = evidence["tail_mass"].copy(data=_count_prompts(evidence))
+    meant = level * prompts
     # Of repeated answers each counts as its share of a prompt.
     size = evidence["tail_mass"] * prompts
     wide = (size >= np.maximum(WIDE_TAIL * meant, meant + MORE_PROMPTS)).to_numpy()
@@ -353,7 +363,18 @@ def _list_models(evidence: xr.Dataset, where: NDArray[np.bool_]) -> str:
 
 def _fewest_prompts(evidence: xr.Dataset) -> int:
     """Number of prompts of the model that has the fewest."""
-    return int(count_prompts(evidence).min())
+    return int(_count_prompts(evidence).min())
+
+
+def _count_prompts(evidence: xr.Dataset) -> NDArray[np.int64]:
+    """Number of prompts of every model."""
+    return read_prompts(evidence, alpha=float(evidence.attrs["alpha"]))
+
+
+def _is_repeated(evidence: xr.Dataset) -> bool:
+    """Whether repeated answers carry the tail of a model, in another number than its prompts."""
+    single = _count_prompts(evidence) * (1.0 - evidence.attrs["alpha"])
+    return not np.allclose(evidence["tail_prompts"], single)
 
 
 def _cvar(evidence: xr.Dataset) -> str:

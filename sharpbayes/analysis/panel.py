@@ -115,7 +115,7 @@ def bootstrap_profile(
         resampled=resampled,
         jackknifed=jackknifed,
         prompts=count_prompts(plan.table["log_risk"]),
-        alpha=plan.weights.tail.alpha,
+        tail_prompts=plan.tail_prompts,
         ceiling=plan.ceiling,
         bootstrap=plan.study.spec.bootstrap,
         shared=_share_prompts(plan),
@@ -157,7 +157,8 @@ def _share_prompts(plan: ProfilePlan) -> SharedPrompts | None:
         return xr.concat(profiles, "prompt_set")
 
     resampled, jackknifed = _resample(plan, partial(profile_sets, resample=True), profile_sets)
-    return SharedPrompts(sets, profile_sets(), resampled, jackknifed)
+    tails = xr.concat([one.tail_prompts for one in plans], "prompt_set")
+    return SharedPrompts(sets, profile_sets(), resampled, jackknifed, tails)
 
 
 def _add_tiers(observed: xr.Dataset, interval: xr.Dataset, weights: Weights) -> xr.Dataset:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import xarray as xr
 
+from sharpbayes.analysis.evidence_limits import read_prompts
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.layout import read_weights
@@ -287,9 +288,9 @@ class PanelAnswer:
     @cached_property
     def tells_means(self) -> bool:
         """Whether there are prompts enough for statements about means."""
-        tail = self.view["evidence/tail_prompts"].sel(model=self.models)
-        prompts = tail / (1 - float(self.view.results["profile"].attrs["alpha"]))
-        return bool((prompts > MIN_PROMPTS - EQUAL).all())
+        evidence = self.view.group("evidence").sel(model=self.models)
+        alpha = float(self.view.results["profile"].attrs["alpha"])
+        return bool((read_prompts(evidence, alpha=alpha) >= MIN_PROMPTS).all())
 
     @cached_property
     def substitutes(self) -> list[str]:
@@ -384,7 +385,7 @@ class PanelAnswer:
             evidence = self.view.group("evidence")
             tail = float(evidence["tail_prompts"].sel(model=self.models).min())
             if tail < MIN_TAIL - EQUAL:
-                reasons.append(f"the tail holds {number(tail, 1)} prompts only")
+                reasons.append(f"only {number(tail, 1)} prompts carry the tail")
             named = excluded or [*self.observed_lowest, *self.likely_lowest("cvar")]
             if bool((evidence["saturated_tail"].sel(model=named) > 0).any()):
                 reasons.append("prompts of the tail lie at the end of the scale")

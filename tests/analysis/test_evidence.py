@@ -59,6 +59,23 @@ def test_thirty_prompts_do_not_tell_which_tail_is_lowest(tmp_path):
     ]
 
 
+def test_repeated_answers_spread_a_tail_over_more_prompts(tmp_path):
+    """Two answers to each of 30 prompts: the limit says what it counts."""
+    first, other = (scores([spread(30, high=4), spread(30, low=4)[::step]]) for step in (1, -1))
+    table = pd.concat([first.assign(sample="1"), other.assign(sample="2")])
+    roles = ', sample = "sample"'
+    evidence, limits, _ = evidence_of(tmp_path, table, roles=roles)
+    assert (evidence["prompts"] == 30).all()
+    tail = evidence["tail_prompts"]
+    assert ((tail > 1.499) & (tail < 3.001)).all()
+    assert float(tail.max()) > 1.5
+    assert limits[0].startswith(
+        f"With 30 prompts the 5% tail holds answers to about {float(tail.min()):.1f} prompts: this "
+        "study cannot tell which model has the lowest CVaR 95. An alpha of 0.66 would leave at "
+        "least ten prompts in the tail; "
+    )
+
+
 def test_two_prompts_tell_nothing(tmp_path):
     _, limits, carried = evidence_of(tmp_path, scores([[1, 2], [5, 6]]))
     assert carried == []
