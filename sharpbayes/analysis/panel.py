@@ -257,9 +257,9 @@ def _measure_judges(plan: ProfilePlan) -> xr.Dataset:
 def _test_models(plan: ProfilePlan) -> xr.Dataset:
     """Tests and decompositions over the prompts that all models have."""
     spec, seed = plan.study.panel.validation, plan.study.spec.seed
-    complete = validation.common_prompts(plan.table["log_risk"], dim="prompt")
-    sample = "sample" if "sample" in complete.dims else None
-    cell = complete.mean("sample") if sample else complete
+    risk = plan.table["log_risk"]
+    answers = risk.mean("sample") if "sample" in risk.dims else risk
+    cell = validation.common_prompts(answers, dim="prompt")
     tail = cell >= value_at_risk(cell, alpha=plan.weights.tail.alpha, dim="prompt")
     n_prompts = max(2, spec.max_mixed_model_cells // max(1, cell.sizes["model"]))
     mixed = cell
@@ -270,7 +270,7 @@ def _test_models(plan: ProfilePlan) -> xr.Dataset:
     tests = [
         validation.friedman_test(cell, dim="prompt"),
         validation.wilcoxon_tests(cell, dim="prompt", zero_method=spec.zero_method),
-        validation.two_way_anova(complete, dim="prompt", sample=sample),
+        _decompose_variance(risk.sel(prompt=cell["prompt"]), cell),
         mixed_models.linear_mixed_model(mixed, dim="prompt"),
         mixed_models.tail_mixed_model(mixed_tail, dim="prompt", seed=seed),
     ]
@@ -279,6 +279,13 @@ def _test_models(plan: ProfilePlan) -> xr.Dataset:
         prompts_dropped=plan.table.sizes["prompt"] - cell.sizes["prompt"],
         mixed_prompts=mixed.sizes["prompt"],
     )
+
+
+def _decompose_variance(risk: xr.DataArray, cell: xr.DataArray) -> xr.Dataset:
+    """Shares of models and prompts, and of their interaction where answers are repeated."""
+    if "sample" in risk.dims and bool((risk.count("sample") > 1).any()):
+        return validation.two_way_anova(risk, dim="prompt", sample="sample")
+    return validation.two_way_anova(cell, dim="prompt")
 
 
 def _measure_dependence(plan: ProfilePlan) -> xr.Dataset:

@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.analysis.repeated_answers import apply_by_answers
+from sharpbayes.metrics.panel.validation import friedman_test
 from tests.panels import frame, measured
 
 ROLE = ', sample = "sample"'
@@ -59,3 +60,27 @@ def test_prompts_are_shared_however_often_a_model_answered(tmp_path):
     assert (results["profile_interval"]["shared_prompts"] == 30).all()
     texts = " ".join(json.loads(results["evidence"].attrs["limits"]))
     assert "do not have the same prompts" not in texts
+
+
+@pytest.mark.parametrize("model", ["m0", ""])
+def test_tests_keep_prompts_that_a_model_answered_less_often(tmp_path, model):
+    table = frame(samples=3)
+    lacks = (table["prompt"] == "p03") & (table["model"] == "m1") & (table["sample"] == "s2")
+    results = measured(tmp_path, first_answer_only(table[~lacks], model), roles=ROLE)
+    tests = results["validation"].to_dataset()
+    assert (tests.attrs["prompts"], tests.attrs["prompts_dropped"]) == (12, 0)
+    cell = results["panel"]["log_risk"].mean("sample")
+    expected = friedman_test(cell, dim="prompt")["friedman_chi2"]
+    assert float(tests["friedman_chi2"]) == pytest.approx(float(expected))
+    assert tests["component"].values.tolist() == ["model", "prompt", "interaction", "residual"]
+    assert float(tests["eta2"].sum()) == pytest.approx(1.0)
+
+
+def test_one_answer_to_each_prompt_has_no_interaction(tmp_path):
+    """Which model answered in which round is no repetition."""
+    table = frame(samples=2)
+    results = measured(
+        tmp_path, table[(table["sample"] == "s1") == (table["model"] == "m0")], roles=ROLE
+    )
+    tests = results["validation"].to_dataset()
+    assert tests["component"].values.tolist() == ["model", "prompt", "residual"]
