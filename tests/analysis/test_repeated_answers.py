@@ -8,6 +8,7 @@ import xarray as xr
 
 from sharpbayes.analysis.repeated_answers import apply_by_answers
 from sharpbayes.metrics.panel.validation import friedman_test
+from sharpbayes.report.summary import remarks, verdict
 from tests.panels import frame, measured
 
 ROLE = ', sample = "sample"'
@@ -84,3 +85,20 @@ def test_one_answer_to_each_prompt_has_no_interaction(tmp_path):
     )
     tests = results["validation"].to_dataset()
     assert tests["component"].values.tolist() == ["model", "prompt", "residual"]
+
+
+@pytest.mark.parametrize(
+    ("resampled", "units"), [("true", "prompts and of generations"), ("false", "prompts")]
+)
+def test_the_first_screen_says_what_intervals_contain_as_the_tables_do(tmp_path, resampled, units):
+    overrides = [f"bootstrap.resample_generations={resampled}"]
+    results = measured(tmp_path, frame(samples=2), roles=ROLE, overrides=overrides)
+    assert (
+        f"contain the sampling of {units}, not"
+        in results["profile_interval"].attrs["interval_note"]
+    )
+    sentence = (
+        f"No model of the ratings was fitted: intervals contain the sampling of {units} only."
+    )
+    assert verdict(results) == sentence
+    assert sentence in remarks(results)
