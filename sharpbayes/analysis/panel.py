@@ -11,13 +11,12 @@ from sharpbayes.analysis.debiased import debiased_group
 from sharpbayes.analysis.evidence import add_evidence
 from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
-from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
+from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan, require_risk
 from sharpbayes.analysis.shared_prompts import SharedPrompts, find_prompt_sets
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
 from sharpbayes.analysis.variance_components import variance_group
 from sharpbayes.analysis.worst_prompts import worst_prompts
-from sharpbayes.errors import DataError, format_list
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.panel import concordance, mixed_models, sweeps, validation
 from sharpbayes.metrics.panel.comparison import tiers, tiers_by_overlap
@@ -42,7 +41,7 @@ def measure_panel(study: PanelStudy) -> Groups:
         DataError: No answer has a score of every indicator.
     """
     plan = build_profile_plan(study)
-    _require_risk(plan)
+    require_risk(plan)
     observed, table = plan.profile(), plan.table
     # Resampling releases the interpreter, the tests hold it: together they take less time.
     groups, tests = run_both(
@@ -55,21 +54,6 @@ def measure_panel(study: PanelStudy) -> Groups:
     groups["worst_prompts"] = worst_prompts(plan)
     groups |= variance_group(plan) | debiased_group(plan) | missing_group(plan)
     return groups | _category_group(plan) | _answered_groups(plan)
-
-
-def _require_risk(plan: ProfilePlan) -> None:
-    """Raise DataError where no answer has a log-risk, with the indicators that nobody scored."""
-    if bool(plan.table["log_risk"].notnull().any()):
-        return
-    score = plan.study.scores["score"]
-    is_scored = (score >= 0).any([dim for dim in score.dims if dim != "indicator"])
-    names = [str(name) for name in score["indicator"].to_numpy()[~is_scored.to_numpy()]]
-    problem = f"no score of {format_list(names)}" if names else "no score of some indicator"
-    message = (
-        f"every answer has {problem}, so that none has a log-risk; add the scores, or leave such "
-        "indicators out of the dimensions of the study"
-    )
-    raise DataError.at(plan.study.path.parent / plan.study.panel.data, message)
 
 
 def profile_panel(study: PanelStudy) -> tuple[ProfilePlan, Groups]:

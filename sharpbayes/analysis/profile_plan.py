@@ -11,7 +11,7 @@ from sharpbayes.analysis.repeated_answers import apply_by_answers
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.data import panel as panel_data
-from sharpbayes.errors import DataError, Diagnostic, format_percent
+from sharpbayes.errors import DataError, Diagnostic, format_list, format_percent
 from sharpbayes.metrics.panel.evidence import tail_prompts
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
 from sharpbayes.metrics.panel.pooling import mean_trials
@@ -262,6 +262,21 @@ def build_profile_plan(study: PanelStudy) -> ProfilePlan:
         policy=xr.DataArray(list(policy.values()), {"dimension": list(policy)}, "dimension"),
         shares=_category_shares(study),
     )
+
+
+def require_risk(plan: ProfilePlan) -> None:
+    """Raise DataError where no answer has a log-risk, with the indicators that nobody scored."""
+    if bool(plan.table["log_risk"].notnull().any()):
+        return
+    score = plan.study.scores["score"]
+    is_scored = (score >= 0).any([dim for dim in score.dims if dim != "indicator"])
+    names = [str(name) for name in score["indicator"].to_numpy()[~is_scored.to_numpy()]]
+    problem = f"no score of {format_list(names)}" if names else "no score of some indicator"
+    message = (
+        f"every answer has {problem}, so that none has a log-risk; add the scores, or leave such "
+        "indicators out of the dimensions of the study"
+    )
+    raise DataError.at(plan.study.path.parent / plan.study.panel.data, message)
 
 
 def tabulate_replicates(plans: Sequence[ProfilePlan], scores: xr.Dataset) -> list[xr.Dataset]:
