@@ -103,14 +103,13 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
     is_short = (tail < MIN_TAIL - ROUNDING).to_numpy()
     if is_short.any():
         prompts = _fewest_prompts(evidence)
-        about = "answers to about " if _is_repeated(evidence) else ""
         models = "" if is_short.all() else f" ({_list_models(evidence, is_short)})"
         unknown = f"cannot tell which model has the lowest {_cvar(evidence)}"
         if evidence.sizes["model"] == 1:
             unknown = f"says little about {_cvar(evidence)}"
         yield (
             f"With {format_count(prompts, 'prompt')}{models} the {100 * (1 - alpha):.3g}% tail "
-            f"holds {about}{float(tail.min()):.1f} prompts: this study {unknown}. "
+            f"holds {describe_tail(evidence, alpha=alpha)}: this study {unknown}. "
             f"{_instead(evidence)}"
         )
 
@@ -152,7 +151,7 @@ def _instead(evidence: xr.Dataset) -> str:
     lower = np.floor(100 * (1 - GOOD_TAIL / max(prompts, 1)) + ROUNDING) / 100
     carrying = evidence["tail_prompts"].to_numpy() / np.maximum(_count_prompts(evidence), 1)
     enough = int(np.ceil(MIN_TAIL / carrying.min() - ROUNDING))
-    at_least = "at least " if _is_repeated(evidence) else ""
+    at_least = "at least " if _is_repeated(evidence, alpha=alpha) else ""
     parts = []
     if LEAST_ALPHA <= lower < alpha:
         parts.append(f"an alpha of {lower:g} would leave {at_least}ten prompts in the tail")
@@ -371,9 +370,22 @@ def _count_prompts(evidence: xr.Dataset) -> NDArray[np.int64]:
     return read_prompts(evidence, alpha=float(evidence.attrs["alpha"]))
 
 
-def _is_repeated(evidence: xr.Dataset) -> bool:
+def describe_tail(evidence: xr.Dataset, *, alpha: float) -> str:
+    """Return how many prompts the shortest tail of a model holds, or answers to how many.
+
+    >>> tails = {"prompts": ("model", [30.0]), "tail_prompts": ("model", [1.5])}
+    >>> describe_tail(xr.Dataset(tails), alpha=0.95)
+    '1.5 prompts'
+    >>> describe_tail(xr.Dataset(tails | {"tail_prompts": ("model", [4.2])}), alpha=0.95)
+    'answers to about 4.2 prompts'
+    """
+    about = "answers to about " if _is_repeated(evidence, alpha=alpha) else ""
+    return f"{about}{float(evidence['tail_prompts'].min()):.1f} prompts"
+
+
+def _is_repeated(evidence: xr.Dataset, *, alpha: float) -> bool:
     """Whether repeated answers carry the tail of a model, in another number than its prompts."""
-    single = _count_prompts(evidence) * (1.0 - evidence.attrs["alpha"])
+    single = read_prompts(evidence, alpha=alpha) * (1.0 - alpha)
     return not np.allclose(evidence["tail_prompts"], single)
 
 
