@@ -25,6 +25,7 @@ from sharpbayes.metrics.panel.independence import judge_independence
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.tail import value_at_risk
+from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.metrics.stats.population import category_membership, flag_refusals
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap, jackknife
 from sharpbayes.spec.weights import Weights
@@ -70,7 +71,7 @@ def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
         method=plan.study.spec.bootstrap.interval, interval_note=plan.interval_note
     )
     profile = _add_tiers(plan.complete_profile(), interval, plan.weights)
-    groups = {name: profile, f"{name}_interval": interval}
+    groups = {name: profile, f"{name}_interval": _drop_empty(interval)}
     if name == "profile" and tolerance is not None:
         by_category = {
             category: bootstrap_profile(plan.of_category(category))
@@ -78,6 +79,12 @@ def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
         }
         groups["tolerance"] = tolerance_group(profile, bootstrapped, by_category, tolerance)
     return groups
+
+
+def _drop_empty(interval: xr.Dataset) -> xr.Dataset:
+    """Intervals, missing where resamples do not differ; joint ones decide, and stay."""
+    joint = [name for name in interval.data_vars if str(name).endswith("_joint")]
+    return interval.assign(intervals_with_width(interval.drop_vars(joint)))
 
 
 def bootstrap_profile(

@@ -11,6 +11,8 @@ from sharpbayes.analysis.crowd_evidence import crowd_evidence
 from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.wording import bootstrap_estimate
 from sharpbayes.workflows.context import open_context
 from tests.panels import files_of, frame, measured
 
@@ -276,3 +278,19 @@ def test_groups_of_few_raters_are_named(raters):
         "say little about others of the group; more raters would."
     )
     assert json.loads(evidence.attrs["limits"]) == [sentence] * few
+
+
+def test_resamples_that_do_not_differ_give_no_interval(tmp_path):
+    """One model has the same scores everywhere, the other the same tail."""
+    table = scores([[4] * 120, [9] * 60 + list(spread(60, high=7))])
+    results = measured(tmp_path, table)
+    interval = results["profile_interval"].to_dataset()
+    for name in ("mean", "volatility", "cvar", "policy_score", "dimension_mean"):
+        assert np.isnan(interval[name].sel(model="m0")).all(), name
+    assert np.isfinite(interval["mean"].sel(model="m1")).all()
+    assert np.isnan(interval["cvar"].sel(model="m1")).all()
+    joint = results["joint"]["bootstrap_interval"]
+    assert np.isnan(joint.sel(metric="mean", model="m0")).all()
+    for metric in ("mean", "cvar"):
+        row = View(results).select({"metric": metric, "model": "m0"})
+        assert bootstrap_estimate(row).endswith("(no 95% interval: resamples do not differ)")
