@@ -16,6 +16,9 @@ from sharpbayes.metrics.stats.intervals import (
 )
 from sharpbayes.spec.study import Bootstrap
 
+# By how much a number of prompts may miss a whole one.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class BootstrappedProfile:
@@ -87,11 +90,23 @@ class BootstrappedProfile:
             # Few prompts show how long the tail is, on which a volatility depends as a square.
             freedom = self.tail_prompts.clip(min=5.0) if name == "volatility" else np.inf
             interval = studentized_interval(x, observed, *errors, level=level, freedom=freedom)
+            interval = self._raise_upper_bound(name, interval)
             # Log-risk of no harm is a little below 0.
             return interval.clip(observed.clip(max=0.0), self._limit(name), keep_attrs=True)
         if self.jackknifed is not None:
             return bca_interval(x, observed, self.jackknifed[name], level=level)
         return percentile_interval(x, level=level)
+
+    def _raise_upper_bound(self, name: str, interval: xr.DataArray) -> xr.DataArray:
+        """Raise the upper bound of a CVaR to the limit where the tail has less than one prompt.
+
+        It is the largest value then, which no resample exceeds and which has no error.
+        """
+        is_single = self.tail_prompts < 1.0 - ROUNDING
+        if not name.endswith("cvar") or not bool(is_single.any()):
+            return interval
+        unbounded = is_single & (interval["bound"] == "upper") & interval.notnull()
+        return interval.where(~unbounded, self._limit(name)).transpose(*interval.dims)
 
     def difference_interval(self, name: str) -> xr.DataArray:
         """Return the intervals of all differences of a metric, over (..., model, other, bound).

@@ -294,3 +294,18 @@ def test_resamples_that_do_not_differ_give_no_interval(tmp_path):
     for metric in ("mean", "cvar"):
         row = View(results).select({"metric": metric, "model": "m0"})
         assert bootstrap_estimate(row).endswith("(no 95% interval: resamples do not differ)")
+
+
+@pytest.mark.parametrize(("prompts", "bounded"), [(5, False), (19, False), (20, True)])
+def test_nothing_bounds_a_tail_of_less_than_one_prompt(tmp_path, prompts, bounded):
+    """No resample exceeds the largest prompt: its log-risk is no upper bound of the tail."""
+    table = scores([spread(prompts, high=7), spread(prompts, low=3)])
+    results = measured(tmp_path, table)
+    interval, observed = results["profile_interval"], results["profile"]
+    ceiling = results["evidence"]["ceiling"]
+    upper = interval["cvar"].sel(bound="upper")
+    assert (upper == ceiling).all() != bounded
+    assert (interval["dimension_cvar"].sel(bound="upper") == 1).all() != bounded
+    assert (interval["cvar"].sel(bound="lower") <= observed["cvar"]).all()
+    if not bounded:
+        assert (upper >= interval["mean"].sel(bound="upper")).all()
