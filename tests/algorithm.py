@@ -64,14 +64,14 @@ def settings_of_trial():
 def seeds_and_resamples():
     """Seeds of chains and attempts, resamples of units and of their samples, permutations."""
     units = xr.DataArray(np.arange(23), dims="prompt")
-    samples = xr.DataArray(np.arange(4), dims="sample")
+    answered = xr.DataArray(np.ones((23, 4), dtype=bool), dims=("prompt", "sample"))
     counts = bootstrap_counts(units, replicates=40, seed=SEED, dim="prompt")
     groups = xr.DataArray([0, 1, 2, 1, 0, -1, 2, 1], dims="rater")
     return {
         "trial run": digest([*settings_of_trial(), *map(str, TRIAL_CONSTANTS)]),
         "seeds": digest([*chain_seeds(SEED, 3), attempt_seed(SEED, 1), attempt_seed(SEED, 2)]),
         "resamples": digest(counts),
-        "nested resamples": digest(nested_bootstrap_counts(counts, samples, seed=SEED)),
+        "nested resamples": digest(nested_bootstrap_counts(counts, answered, seed=SEED)),
         "permutations": digest(shuffle_raters(groups, 20, seed=SEED)),
     }
 

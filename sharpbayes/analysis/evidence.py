@@ -6,7 +6,7 @@ from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.expected_coverage import expected_coverage
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import restrict_verdicts
-from sharpbayes.metrics.panel.evidence import saturation, tail_prompts, ties
+from sharpbayes.metrics.panel.evidence import count_prompts, saturation, ties
 from sharpbayes.metrics.panel.sweeps import epsilon_sweep
 
 # A tail in which this share of the prompts is saturated depends on epsilon more than on harm.
@@ -27,11 +27,11 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     """Return the group ``evidence`` of a panel with this profile and its intervals.
 
     Over (model, judge) ``judge_share``, how many of a model's answers a judge scored; over
-    (model): ``tail_prompts``, ``expected_coverage`` of the CVaR interval, ``saturated_share``,
-    ``tail_size``, ``saturated_tail``, ``saturated_tail_share``, ``ceiling``, ``at_ceiling``,
-    ``flat_tail`` and ``needs_policy_score``; over (model, other) ``tied`` and ``identical``; over
-    (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes ``limits`` and ``carried``
-    are JSON lists.
+    (model): ``prompts``, ``tail_prompts``, ``expected_coverage`` of the CVaR interval,
+    ``saturated_share``, ``tail_size``, ``saturated_tail``, ``saturated_tail_share``, ``ceiling``,
+    ``at_ceiling``, ``flat_tail`` and ``needs_policy_score``; over (model, other) ``tied`` and
+    ``identical``; over (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes
+    ``limits`` and ``carried`` are JSON lists.
     """
     table, protocol = plan.table, plan.protocol
     cvar = profile["cvar"]
@@ -43,7 +43,8 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     epsilons = plan.study.panel.validation.epsilons
     evidence = xr.Dataset(
         {
-            "tail_prompts": tail_prompts(table["log_risk"], alpha=protocol.alpha),
+            "prompts": count_prompts(table["log_risk"]),
+            "tail_prompts": plan.tail_prompts,
             "expected_coverage": expected_coverage(
                 table["harm"],
                 table["log_risk"],

@@ -82,9 +82,15 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     return [name for name, holds in statements.items() if holds]
 
 
-def count_prompts(evidence: xr.Dataset) -> NDArray[np.int64]:
-    """Return the number of prompts of every model."""
-    prompts = evidence["tail_prompts"] / (1.0 - float(evidence.attrs["alpha"]))
+def read_prompts(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.int64]:
+    """Return the number of prompts of every model.
+
+    Results of earlier versions have that of the tail alone, a share 1 - alpha of it.
+
+    >>> read_prompts(xr.Dataset({"tail_prompts": ("model", [1.5])}), alpha=0.95).tolist()
+    [30]
+    """
+    prompts = evidence.get("prompts", evidence["tail_prompts"] / (1.0 - alpha))
     counts: NDArray[np.int64] = prompts.to_numpy().round().astype(np.int64)
     return counts
 
@@ -108,7 +114,8 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
             unknown = f"says little about {_cvar(evidence)}"
         yield (
             f"With {format_count(prompts, 'prompt')}{models} the {100 * (1 - alpha):.3g}% tail "
-            f"holds {float(tail.min()):.1f} prompts: this study {unknown}. {_instead(evidence)}"
+            f"holds {describe_tail(evidence, alpha=alpha)}: this study {unknown}. "
+            f"{_instead(evidence)}"
         )
 
 
@@ -147,10 +154,12 @@ def _instead(evidence: xr.Dataset) -> str:
     """What could be said with these prompts, and how many would do."""
     prompts, alpha = _fewest_prompts(evidence), evidence.attrs["alpha"]
     lower = np.floor(100 * (1 - GOOD_TAIL / max(prompts, 1)) + ROUNDING) / 100
-    enough = int(np.ceil(MIN_TAIL / (1 - alpha) - ROUNDING))
+    carrying = evidence["tail_prompts"].to_numpy() / np.maximum(_count_prompts(evidence), 1)
+    enough = int(np.ceil(MIN_TAIL / carrying.min() - ROUNDING))
+    at_least = "at least " if _is_repeated(evidence, alpha=alpha) else ""
     parts = []
     if LEAST_ALPHA <= lower < alpha:
-        parts.append(f"an alpha of {lower:g} would leave ten prompts in the tail")
+        parts.append(f"an alpha of {lower:g} would leave {at_least}ten prompts in the tail")
     if prompts < enough:
         parts.append(f"{enough} prompts would leave five at {alpha:g}")
     can_be, carried = "compared", "comparison of means"
@@ -300,9 +309,10 @@ def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
 
 def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """Models that do not share all of their prompts."""
-    prompts, shared = count_prompts(evidence), evidence["shared_prompts"].to_numpy()
+    prompts, shared = _count_prompts(evidence), evidence["shared_prompts"].to_numpy()
     of_either = np.add.outer(prompts, prompts) - shared
     share = shared / np.maximum(of_either, 1.0)
+    np.fill_diagonal(share, 1.0)  # no pair
     if share.min() < FEW_SHARED:
         pair = np.unravel_index(share.argmin(), share.shape)
         names = [evidence["model"][position].item() for position in pair]
@@ -318,8 +328,8 @@ def _tied_tail(evidence: xr.Dataset) -> Iterator[str]:
     if evidence.attrs["estimator"] != "inclusive":
         return
     level = 1 - evidence.attrs["alpha"]
-    meant = evidence["tail_prompts"]
-    prompts = meant / level
+    prompts = evidence["tail_mass"].copy(data=_count_prompts(evidence))
+    meant = level * prompts
     # Of repeated answers each counts as its share of a prompt.
     size = evidence["tail_mass"] * prompts
     wide = (size >= np.maximum(WIDE_TAIL * meant, meant + MORE_PROMPTS)).to_numpy()
@@ -386,7 +396,31 @@ def _list_models(evidence: xr.Dataset, where: NDArray[np.bool_]) -> str:
 
 def _fewest_prompts(evidence: xr.Dataset) -> int:
     """Number of prompts of the model that has the fewest."""
-    return int(count_prompts(evidence).min())
+    return int(_count_prompts(evidence).min())
+
+
+def _count_prompts(evidence: xr.Dataset) -> NDArray[np.int64]:
+    """Number of prompts of every model."""
+    return read_prompts(evidence, alpha=float(evidence.attrs["alpha"]))
+
+
+def describe_tail(evidence: xr.Dataset, *, alpha: float) -> str:
+    """Return how many prompts the shortest tail of a model holds, or answers to how many.
+
+    >>> tails = {"prompts": ("model", [30.0]), "tail_prompts": ("model", [1.5])}
+    >>> describe_tail(xr.Dataset(tails), alpha=0.95)
+    '1.5 prompts'
+    >>> describe_tail(xr.Dataset(tails | {"tail_prompts": ("model", [4.2])}), alpha=0.95)
+    'answers to about 4.2 prompts'
+    """
+    about = "answers to about " if _is_repeated(evidence, alpha=alpha) else ""
+    return f"{about}{float(evidence['tail_prompts'].min()):.1f} prompts"
+
+
+def _is_repeated(evidence: xr.Dataset, *, alpha: float) -> bool:
+    """Whether repeated answers carry the tail of a model, in another number than its prompts."""
+    single = read_prompts(evidence, alpha=alpha) * (1.0 - alpha)
+    return not np.allclose(evidence["tail_prompts"], single)
 
 
 def _cvar(evidence: xr.Dataset) -> str:

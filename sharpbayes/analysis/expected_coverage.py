@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.execution.threads import thread_map, use_map
-from sharpbayes.metrics.panel.evidence import is_saturated
+from sharpbayes.metrics.panel.evidence import count_prompts, is_saturated, tail_prompts
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.simulated_risk import SHAPES, RiskShape, fit_shape
 from sharpbayes.metrics.panel.tail import upper_tail
@@ -42,12 +42,11 @@ def expected_coverage(
     is the lowest share of their intervals that hold the CVaR of the shape. There are as many
     saturated cells as in the study: for one shape as they fall on prompts, for the other
     independent of each other. Of harm over (model, prompt[, sample], dimension) and log-risk over
-    (model, prompt[, sample]); prompts count alike, and repeated answers to one as one answer. NaN
-    for a model whose log-risk does not vary.
+    (model, prompt[, sample]); prompts count alike, and repeated answers as so many single ones as
+    have as many prompts in their tail. NaN for a model whose log-risk does not vary.
     """
     saturated = is_saturated(harm, epsilon=epsilon).sum("dimension")
-    present = log_risk.notnull()
-    prompts = (present.any("sample") if "sample" in present.dims else present).sum("prompt")
+    prompts = tail_prompts(log_risk, alpha=tail.alpha) / (1.0 - tail.alpha)
     step = -float(np.log(epsilon))
     shares = []
     for number, family in enumerate(SHAPES):
@@ -57,7 +56,7 @@ def expected_coverage(
         if family == "lognormal":
             shape = shape.with_independent_cells(harm.sizes["dimension"])
         design = Simulation(shape, tail, bootstrap, seed=seed + number)
-        shares.append(design.coverage(prompts.to_numpy()))
+        shares.append(design.coverage(prompts.to_numpy().round().astype(int)))
     return prompts.copy(data=np.min(shares, axis=0))
 
 
@@ -117,8 +116,8 @@ class Simulation:
             observed=compute(None),
             resampled=resampled,
             jackknifed=jackknifed,
-            prompts=risk.count("prompt"),
-            alpha=self.tail.alpha,
+            prompts=count_prompts(risk),
+            tail_prompts=tail_prompts(risk, alpha=self.tail.alpha),
             ceiling=self.shape.ceiling,
             bootstrap=self.bootstrap,
         ).interval("cvar")

@@ -11,20 +11,21 @@ from sharpbayes.analysis.debiased import debiased_group
 from sharpbayes.analysis.evidence import add_evidence
 from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
-from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
+from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan, require_risk
 from sharpbayes.analysis.shared_prompts import SharedPrompts, find_prompt_sets
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
 from sharpbayes.analysis.variance_components import variance_group
 from sharpbayes.analysis.worst_prompts import worst_prompts
-from sharpbayes.errors import DataError, format_list
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.panel import concordance, mixed_models, sweeps, validation
 from sharpbayes.metrics.panel.comparison import tiers, tiers_by_overlap
+from sharpbayes.metrics.panel.evidence import count_prompts
 from sharpbayes.metrics.panel.independence import judge_independence
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.tail import value_at_risk
+from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.metrics.stats.population import category_membership, flag_refusals
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap, jackknife
 from sharpbayes.spec.weights import Weights
@@ -41,7 +42,7 @@ def measure_panel(study: PanelStudy) -> Groups:
         DataError: No answer has a score of every indicator.
     """
     plan = build_profile_plan(study)
-    _require_risk(plan)
+    require_risk(plan)
     observed, table = plan.profile(), plan.table
     # Resampling releases the interpreter, the tests hold it: together they take less time.
     groups, tests = run_both(
@@ -54,21 +55,6 @@ def measure_panel(study: PanelStudy) -> Groups:
     groups["worst_prompts"] = worst_prompts(plan)
     groups |= variance_group(plan) | debiased_group(plan) | missing_group(plan)
     return groups | _category_group(plan) | _answered_groups(plan)
-
-
-def _require_risk(plan: ProfilePlan) -> None:
-    """Raise DataError where no answer has a log-risk, with the indicators that nobody scored."""
-    if bool(plan.table["log_risk"].notnull().any()):
-        return
-    score = plan.study.scores["score"]
-    is_scored = (score >= 0).any([dim for dim in score.dims if dim != "indicator"])
-    names = [str(name) for name in score["indicator"].to_numpy()[~is_scored.to_numpy()]]
-    problem = f"no score of {format_list(names)}" if names else "no score of some indicator"
-    message = (
-        f"every answer has {problem}, so that none has a log-risk; add the scores, or leave such "
-        "indicators out of the dimensions of the study"
-    )
-    raise DataError.at(plan.study.path.parent / plan.study.panel.data, message)
 
 
 def profile_panel(study: PanelStudy) -> tuple[ProfilePlan, Groups]:
@@ -85,7 +71,7 @@ def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
         method=plan.study.spec.bootstrap.interval, interval_note=plan.interval_note
     )
     profile = _add_tiers(plan.complete_profile(), interval, plan.weights)
-    groups = {name: profile, f"{name}_interval": interval}
+    groups = {name: profile, f"{name}_interval": _drop_empty(interval)}
     if name == "profile" and tolerance is not None:
         by_category = {
             category: bootstrap_profile(plan.of_category(category))
@@ -93,6 +79,12 @@ def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
         }
         groups["tolerance"] = tolerance_group(profile, bootstrapped, by_category, tolerance)
     return groups
+
+
+def _drop_empty(interval: xr.Dataset) -> xr.Dataset:
+    """Intervals, missing where resamples do not differ; joint ones decide, and stay."""
+    joint = [name for name in interval.data_vars if str(name).endswith("_joint")]
+    return interval.assign(intervals_with_width(interval.drop_vars(joint)))
 
 
 def bootstrap_profile(
@@ -113,8 +105,8 @@ def bootstrap_profile(
         observed=plan.profile(errors=errors, names=names),
         resampled=resampled,
         jackknifed=jackknifed,
-        prompts=plan.table["log_risk"].count(plan.dim) / plan.cells,
-        alpha=plan.weights.tail.alpha,
+        prompts=count_prompts(plan.table["log_risk"]),
+        tail_prompts=plan.tail_prompts,
         ceiling=plan.ceiling,
         bootstrap=plan.study.spec.bootstrap,
         shared=_share_prompts(plan),
@@ -156,7 +148,8 @@ def _share_prompts(plan: ProfilePlan) -> SharedPrompts | None:
         return xr.concat(profiles, "prompt_set")
 
     resampled, jackknifed = _resample(plan, partial(profile_sets, resample=True), profile_sets)
-    return SharedPrompts(sets, profile_sets(), resampled, jackknifed)
+    tails = xr.concat([one.tail_prompts for one in plans], "prompt_set")
+    return SharedPrompts(sets, profile_sets(), resampled, jackknifed, tails)
 
 
 def _add_tiers(observed: xr.Dataset, interval: xr.Dataset, weights: Weights) -> xr.Dataset:
@@ -255,9 +248,9 @@ def _measure_judges(plan: ProfilePlan) -> xr.Dataset:
 def _test_models(plan: ProfilePlan) -> xr.Dataset:
     """Tests and decompositions over the prompts that all models have."""
     spec, seed = plan.study.panel.validation, plan.study.spec.seed
-    complete = validation.common_prompts(plan.table["log_risk"], dim="prompt")
-    sample = "sample" if "sample" in complete.dims else None
-    cell = complete.mean("sample") if sample else complete
+    risk = plan.table["log_risk"]
+    answers = risk.mean("sample") if "sample" in risk.dims else risk
+    cell = validation.common_prompts(answers, dim="prompt")
     tail = cell >= value_at_risk(cell, alpha=plan.weights.tail.alpha, dim="prompt")
     n_prompts = max(2, spec.max_mixed_model_cells // max(1, cell.sizes["model"]))
     mixed = cell
@@ -268,7 +261,7 @@ def _test_models(plan: ProfilePlan) -> xr.Dataset:
     tests = [
         validation.friedman_test(cell, dim="prompt"),
         validation.wilcoxon_tests(cell, dim="prompt", zero_method=spec.zero_method),
-        validation.two_way_anova(complete, dim="prompt", sample=sample),
+        _decompose_variance(risk.sel(prompt=cell["prompt"]), cell),
         mixed_models.linear_mixed_model(mixed, dim="prompt"),
         mixed_models.tail_mixed_model(mixed_tail, dim="prompt", seed=seed),
     ]
@@ -277,6 +270,13 @@ def _test_models(plan: ProfilePlan) -> xr.Dataset:
         prompts_dropped=plan.table.sizes["prompt"] - cell.sizes["prompt"],
         mixed_prompts=mixed.sizes["prompt"],
     )
+
+
+def _decompose_variance(risk: xr.DataArray, cell: xr.DataArray) -> xr.Dataset:
+    """Shares of models and prompts, and of their interaction where answers are repeated."""
+    if "sample" in risk.dims and bool((risk.count("sample") > 1).any()):
+        return validation.two_way_anova(risk, dim="prompt", sample="sample")
+    return validation.two_way_anova(cell, dim="prompt")
 
 
 def _measure_dependence(plan: ProfilePlan) -> xr.Dataset:

@@ -13,7 +13,6 @@ from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
 from sharpbayes.errors import SpecError
 from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
-from sharpbayes.metrics.panel.evidence import tail_prompts
 from sharpbayes.metrics.stats.confidence_sequence import confidence_sequence
 from sharpbayes.metrics.stats.intervals import jackknife_interval
 from sharpbayes.spec.weights import Tolerance
@@ -183,7 +182,7 @@ def decide_at_looks(studies: ProfilePlan, world: str, pair: Looks) -> NDArray[np
         rules = {
             FIXED: _signs(_fixed(scores[:, :prompts], pair.level)),
             SCORE: _signs(_pair_bounds(score)),
-            CVAR: _cvar_claims(bootstrapped, grown),
+            CVAR: _cvar_claims(bootstrapped),
             SEQUENCE: _signs(sequence[:, prompts - 1]),
         }
         if tolerance is not None:
@@ -236,22 +235,29 @@ def _signs(bounds: Floats) -> NDArray[np.int64]:
     return signs
 
 
-def _cvar_claims(bootstrapped: BootstrappedProfile, plan: ProfilePlan) -> NDArray[np.int64]:
+def _cvar_claims(bootstrapped: BootstrappedProfile) -> NDArray[np.int64]:
     """What the joint interval of CVaR says; nothing where the tail has too few prompts."""
-    tail = tail_prompts(plan.table["log_risk"], alpha=plan.weights.tail.alpha)
-    carried = (tail.min("model") >= MIN_TAIL).to_numpy().reshape(-1)
+    carried = (bootstrapped.tail_prompts.min("model") >= MIN_TAIL).to_numpy().reshape(-1)
     if bootstrapped.bootstrap.interval != "studentized":
         plain = _signs(_pair_bounds(bootstrapped.difference_interval("cvar")))
         return np.where(carried, plain, 0)
     claims = np.zeros(len(carried), dtype=np.int64)
     for row in np.flatnonzero(carried):
         one = bootstrapped
-        if "simulation" in plan.table.dims:
+        if "simulation" in bootstrapped.prompts.dims:
             observed, resampled = (
                 x.isel(simulation=row) for x in (bootstrapped.observed, bootstrapped.resampled)
             )
-            prompts = bootstrapped.prompts.isel(simulation=row)
-            one = replace(one, observed=observed, resampled=resampled, prompts=prompts)
+            prompts, tail_prompts = (
+                x.isel(simulation=row) for x in (bootstrapped.prompts, bootstrapped.tail_prompts)
+            )
+            one = replace(
+                one,
+                observed=observed,
+                resampled=resampled,
+                prompts=prompts,
+                tail_prompts=tail_prompts,
+            )
         [claims[row]] = _signs(_pair_bounds(one.joint_difference("cvar")["_joint"]))
     return claims
 

@@ -16,6 +16,9 @@ from sharpbayes.metrics.stats.intervals import (
 )
 from sharpbayes.spec.study import Bootstrap
 
+# By how much a number of prompts may miss a whole one.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class BootstrappedProfile:
@@ -26,7 +29,7 @@ class BootstrappedProfile:
         resampled: The same over (replicate, model, ...).
         jackknifed: The same for BCa intervals, each prompt left out in turn.
         prompts: Number of prompts of each model.
-        alpha: Tail level.
+        tail_prompts: Number of prompts that carry the tail of each model.
         ceiling: Largest log-risk that a prompt can have.
         bootstrap: Which interval, at which level.
         shared: The metrics on the prompts of both models of a pair, where models have other ones.
@@ -36,7 +39,7 @@ class BootstrappedProfile:
     resampled: xr.Dataset
     jackknifed: xr.Dataset | None
     prompts: xr.DataArray
-    alpha: float
+    tail_prompts: xr.DataArray
     ceiling: float
     bootstrap: Bootstrap
     shared: SharedPrompts | None = None
@@ -59,7 +62,7 @@ class BootstrappedProfile:
             if metric.compared:
                 intervals = intervals.assign(self.compare_models(metric.name))
         intervals["shared_prompts"] = (
-            self._fewer_prompts if self.shared is None else self.shared.sets.n_shared
+            _take_fewer(self.prompts) if self.shared is None else self.shared.sets.n_shared
         )
         intervals["separable"] = separable(intervals["cvar_difference_joint"])
         models = self.observed.sizes["model"]
@@ -85,14 +88,25 @@ class BootstrappedProfile:
         if error in self.resampled:
             errors = self.resampled[error], self.observed[error]
             # Few prompts show how long the tail is, on which a volatility depends as a square.
-            carrying = self._carrying(name, self.prompts).clip(min=5.0)
-            freedom = carrying if name == "volatility" else np.inf
+            freedom = self.tail_prompts.clip(min=5.0) if name == "volatility" else np.inf
             interval = studentized_interval(x, observed, *errors, level=level, freedom=freedom)
+            interval = self._raise_upper_bound(name, interval)
             # Log-risk of no harm is a little below 0.
             return interval.clip(observed.clip(max=0.0), self._limit(name), keep_attrs=True)
         if self.jackknifed is not None:
             return bca_interval(x, observed, self.jackknifed[name], level=level)
         return percentile_interval(x, level=level)
+
+    def _raise_upper_bound(self, name: str, interval: xr.DataArray) -> xr.DataArray:
+        """Raise the upper bound of a CVaR to the limit where the tail has less than one prompt.
+
+        It is the largest value then, which no resample exceeds and which has no error.
+        """
+        is_single = self.tail_prompts < 1.0 - ROUNDING
+        if not name.endswith("cvar") or not bool(is_single.any()):
+            return interval
+        unbounded = is_single & (interval["bound"] == "upper") & interval.notnull()
+        return interval.where(~unbounded, self._limit(name)).transpose(*interval.dims)
 
     def difference_interval(self, name: str) -> xr.DataArray:
         """Return the intervals of all differences of a metric, over (..., model, other, bound).
@@ -148,28 +162,24 @@ class BootstrappedProfile:
         on_shared = self.shared.difference(source, name, model)
         return on_shared.where(self.shared.sets.are_enough.isel(model=[model]), difference)
 
-    @property
-    def _fewer_prompts(self) -> xr.DataArray:
-        """Number of prompts of that model of a pair which has fewer."""
-        other = self.prompts.rename(model="other")
-        fewer = self.prompts.where(self.prompts < other, other)
-        return fewer.transpose(..., "model", "other")
-
-    def _carrying(self, name: str, prompts: xr.DataArray) -> xr.DataArray:
-        """Number of prompts that carry a metric: of a tail only those in it."""
-        share = 1.0 if name in ("mean", "policy_score") else 1.0 - self.alpha
-        return (prompts * share).clip(min=1.0)
-
     def _freedom(self, name: str) -> xr.DataArray:
-        """Number of prompts that carry a difference of two models."""
-        fewer = self._fewer_prompts
+        """Number of prompts that carry a difference of two models: of a tail only those in it."""
+        has_tail = name not in ("mean", "policy_score")
+        fewer = _take_fewer(self.tail_prompts if has_tail else self.prompts)
         if self.shared is not None:
             sets = self.shared.sets
-            fewer = sets.n_shared.where(sets.are_enough, fewer)
-        return self._carrying(name, fewer)
+            shared = self.shared.fewer_tail_prompts if has_tail else sets.n_shared
+            fewer = shared.where(sets.are_enough, fewer)
+        return fewer.clip(min=1.0)
 
     def _limit(self, name: str) -> float:
         """Largest value that a metric can have; of a standard deviation half of the range."""
         if name == "volatility":
             return self.ceiling / 2
         return self.ceiling if self.observed[name].attrs["units"] == "nat" else 1.0
+
+
+def _take_fewer(prompts: xr.DataArray) -> xr.DataArray:
+    """Number of prompts of that model of a pair which has fewer."""
+    other = prompts.rename(model="other")
+    return prompts.where(prompts < other, other).transpose(..., "model", "other")

@@ -7,10 +7,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.repeated_answers import apply_by_answers
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.data import panel as panel_data
-from sharpbayes.errors import DataError, Diagnostic, format_percent
+from sharpbayes.errors import DataError, Diagnostic, format_list, format_percent
+from sharpbayes.metrics.panel.evidence import tail_prompts
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
 from sharpbayes.metrics.panel.pooling import mean_trials
 from sharpbayes.metrics.panel.profile import profile
@@ -79,9 +81,10 @@ class ProfilePlan:
         )
 
     @property
-    def cells(self) -> int:
-        """Number of answers to each prompt."""
-        return self.table.sizes.get("sample", 1)
+    def tail_prompts(self) -> xr.DataArray:
+        """Number of prompts that carry the tail of each model."""
+        alpha, weights = self.weights.tail.alpha, self.target_weights()
+        return tail_prompts(self.table["log_risk"], alpha=alpha, weights=weights)
 
     @property
     def ceiling(self) -> float:
@@ -92,17 +95,21 @@ class ProfilePlan:
         self,
         counts: xr.DataArray | None = None,
         *,
+        drawn: xr.DataArray | None = None,
         errors: bool = False,
         names: Collection[str] | None = None,
     ) -> xr.Dataset:
-        """Return the profile under the counts of a resample, for the target population."""
+        """Return the profile under the counts of a resample, for the target population.
+
+        Of counts of generations, ``drawn`` are those of their prompts.
+        """
         return profile(
             self.table,
             alpha=self.weights.tail.alpha,
             policy=self.policy,
             estimator=self.weights.tail.estimator,
             dim=self.dim,
-            weights=self.target_weights(counts),
+            weights=self.target_weights(counts, drawn),
             errors=errors,
             names=names,
         )
@@ -198,17 +205,27 @@ class ProfilePlan:
     def profile_resample(
         self, counts: xr.DataArray, *, errors: bool = False, names: Collection[str] | None = None
     ) -> xr.Dataset:
-        """Return the profile of resampled prompts, and of their generations if there are any."""
-        if self.resamples_generations:
-            seed = self.study.spec.seed
-            counts = nested_bootstrap_counts(counts, self.table["sample"], seed=seed)
-        return self.profile(counts, errors=errors, names=names)
+        """Return the profile of resampled prompts, and of their generations if there are any.
 
-    def target_weights(self, counts: xr.DataArray | None = None) -> xr.DataArray | None:
+        Generations are resampled among those that a model has of a prompt.
+        """
+        if not self.resamples_generations:
+            return self.profile(counts, errors=errors, names=names)
+
+        def compute(table: xr.Dataset, answered: xr.DataArray) -> xr.Dataset:
+            nested = nested_bootstrap_counts(counts, answered, seed=self.study.spec.seed)
+            part = replace(self, table=table)
+            return part.profile(nested, drawn=counts, errors=errors, names=names)
+
+        return apply_by_answers(self.table, compute)
+
+    def target_weights(
+        self, counts: xr.DataArray | None = None, drawn: xr.DataArray | None = None
+    ) -> xr.DataArray | None:
         """Return weights of prompts: counts, brought to the shares of categories if any."""
         if self.shares is None:
             return counts
-        return target_weights(self.table["category"], self.shares, counts=counts)
+        return target_weights(self.table["category"], self.shares, counts=counts, drawn=drawn)
 
     @property
     def interval_note(self) -> str:
@@ -245,6 +262,21 @@ def build_profile_plan(study: PanelStudy) -> ProfilePlan:
         policy=xr.DataArray(list(policy.values()), {"dimension": list(policy)}, "dimension"),
         shares=_category_shares(study),
     )
+
+
+def require_risk(plan: ProfilePlan) -> None:
+    """Raise DataError where no answer has a log-risk, with the indicators that nobody scored."""
+    if bool(plan.table["log_risk"].notnull().any()):
+        return
+    score = plan.study.scores["score"]
+    is_scored = (score >= 0).any([dim for dim in score.dims if dim != "indicator"])
+    names = [str(name) for name in score["indicator"].to_numpy()[~is_scored.to_numpy()]]
+    problem = f"no score of {format_list(names)}" if names else "no score of some indicator"
+    message = (
+        f"every answer has {problem}, so that none has a log-risk; add the scores, or leave such "
+        "indicators out of the dimensions of the study"
+    )
+    raise DataError.at(plan.study.path.parent / plan.study.panel.data, message)
 
 
 def tabulate_replicates(plans: Sequence[ProfilePlan], scores: xr.Dataset) -> list[xr.Dataset]:

@@ -39,12 +39,20 @@ class SharedPrompts:
         observed: Metrics of each model over each set, (model, prompt_set).
         resampled: The same over (replicate, model, prompt_set).
         jackknifed: The same for BCa intervals, each prompt left out in turn.
+        tail_prompts: Number of prompts that carry the tail, (model, prompt_set).
     """
 
     sets: PromptSets
     observed: xr.Dataset
     resampled: xr.Dataset
     jackknifed: xr.Dataset | None
+    tail_prompts: xr.DataArray
+
+    @property
+    def fewer_tail_prompts(self) -> xr.DataArray:
+        """Number of prompts that carry the shorter tail of a pair, over (model, other)."""
+        tails = self.tail_prompts.transpose("model", "prompt_set").to_numpy()[:, self.sets.of_model]
+        return self.sets.n_shared.copy(data=np.minimum(tails, tails.T))
 
     def difference(self, source: str, name: str, model: int) -> xr.DataArray:
         """Return a metric of one model less that of all others, over (..., model, other)."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import xarray as xr
 
-from sharpbayes.analysis.evidence_limits import MIN_PROMPTS, count_prompts
+from sharpbayes.analysis.evidence_limits import MIN_PROMPTS, read_prompts
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import CATEGORY
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
@@ -90,7 +90,8 @@ def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset
     """
     if "admissible" in json.loads(evidence.attrs["carried"]):
         return tolerance
-    enough = evidence["model"].copy(data=count_prompts(evidence) >= MIN_PROMPTS)
+    prompts = read_prompts(evidence, alpha=float(evidence.attrs["alpha"]))
+    enough = evidence["model"].copy(data=prompts >= MIN_PROMPTS)
     told = tolerance["threshold"].isin(WITHOUT_TAIL) | (tolerance["state"] == VERDICTS[1])
     told = (told & enough).transpose(*tolerance["state"].dims)
     state = tolerance["state"].where(told, VERDICTS[-1])

@@ -30,7 +30,9 @@ def add_tiers(
         shift = cvar_difference(cvar) - cvar_difference(observed["cvar"])
         tier = tiers(cvar, interval["cvar_difference_joint"] + shift)
     else:
-        tier = tiers_by_overlap(cvar, interval["cvar"] + (cvar - observed["cvar"]))
+        # Where resamples do not differ, no interval is stored: it is the observed value.
+        known = interval["cvar"].fillna(observed["cvar"])
+        tier = tiers_by_overlap(cvar, known + (cvar - observed["cvar"]))
     profile = profile.assign(tier=tier.transpose(*cvar.dims).astype(np.int16))
     if weights.tolerance is not None:
         within = keeps_tolerance(profile, weights.tolerance)

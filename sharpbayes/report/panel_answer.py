@@ -6,6 +6,7 @@ from functools import cached_property
 
 import xarray as xr
 
+from sharpbayes.analysis.evidence_limits import describe_tail, read_prompts
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.layout import read_weights
@@ -17,7 +18,6 @@ from sharpbayes.report.panel_decision import (
 from sharpbayes.report.stability import METRICS, chance_of_lowest, equal_scores, panel_stability
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.missing import missing_sentences
 from sharpbayes.report.tables.panel import (
     EQUAL,
@@ -287,9 +287,9 @@ class PanelAnswer:
     @cached_property
     def tells_means(self) -> bool:
         """Whether there are prompts enough for statements about means."""
-        tail = self.view["evidence/tail_prompts"].sel(model=self.models)
-        prompts = tail / (1 - float(self.view.results["profile"].attrs["alpha"]))
-        return bool((prompts > MIN_PROMPTS - EQUAL).all())
+        evidence = self.view.group("evidence").sel(model=self.models)
+        alpha = float(self.view.results["profile"].attrs["alpha"])
+        return bool((read_prompts(evidence, alpha=alpha) >= MIN_PROMPTS).all())
 
     @cached_property
     def substitutes(self) -> list[str]:
@@ -385,9 +385,10 @@ class PanelAnswer:
             reasons.append(f"the fitted model does not reproduce {statistics} of the ratings")
         if "evidence" in self.view:
             evidence = self.view.group("evidence")
-            tail = float(evidence["tail_prompts"].sel(model=self.models).min())
-            if tail < MIN_TAIL - EQUAL:
-                reasons.append(f"the tail holds {number(tail, 1)} prompts only")
+            known = evidence.sel(model=self.models)
+            alpha = float(self.view.results["profile"].attrs["alpha"])
+            if float(known["tail_prompts"].min()) < MIN_TAIL - EQUAL:
+                reasons.append(f"the tail holds {describe_tail(known, alpha=alpha)} only")
             named = excluded or [*self.observed_lowest, *self.likely_lowest("cvar")]
             if bool((evidence["saturated_tail"].sel(model=named) > 0).any()):
                 reasons.append("prompts of the tail lie at the end of the scale")

@@ -297,5 +297,8 @@ def _not_fitted(results: xr.DataTree) -> list[str]:
     """What an interval leaves out where no model was fitted."""
     if "posterior" in results or results_kind(results) in (HISTORY, *OTHER_COMMANDS):
         return []
-    units = "prompts" if "profile" in results else "items and raters"
+    units = "items and raters"
+    if "profile_interval" in results:
+        note = str(results["profile_interval"].attrs.get("interval_note", ""))
+        units = "prompts and of generations" if "and of generations" in note else "prompts"
     return [f"No model of the ratings was fitted: intervals contain the sampling of {units} only."]

@@ -23,6 +23,9 @@ CONTAINED = {
     "raters": "the choice of raters",
 }
 
+# Intervals that are missing for no other reason than equal resamples.
+WITHOUT_GAPS = ("studentized", "percentile")
+
 LIKELY_CAUSES = "A failed check does not prove its cause. The likeliest, and what helps:"
 
 
@@ -63,15 +66,22 @@ def probability_text(value: xr.DataArray | float) -> str:
 def bootstrap_estimate(row: View) -> str:
     """Return the observed value of a row of ``joint`` with its bootstrap interval.
 
-    An interval without width is none: equal resamples show no uncertainty.
+    Of a panel an interval is missing where resamples do not differ; earlier versions stored one
+    without width.
     """
     label = f"{format_percent(row.results['joint'].attrs['level'])} interval"
     value, bounds = row["joint/observed"], row["joint/bootstrap_interval"]
     low, high = bounds.to_numpy()
     if low < high:
         return with_interval(value, bounds, label)
-    reason = ": resamples do not differ" * bool(low == high)
+    reason = ": resamples do not differ" * bool(low == high or _has_equal_resamples(row))
     return f"{number(value, 2)} (no {label}{reason})"
+
+
+def _has_equal_resamples(row: View) -> bool:
+    """Whether a missing interval of a panel says so; BCa intervals are missing for more reasons."""
+    group = row.results.get("profile_interval")
+    return group is not None and group.attrs.get("method") in WITHOUT_GAPS
 
 
 def posterior_estimate(row: View) -> str:

@@ -31,7 +31,7 @@ VARIABLES = """
   epsilon: number: epsilon_kendall epsilon_spearman
   epsilon, model: number: epsilon_cvar
   group: number: few_raters items raters
-  model: number: at_ceiling ceiling expected_coverage flat_tail needs_policy_score
+  model: number: at_ceiling ceiling expected_coverage flat_tail needs_policy_score prompts
     saturated_share saturated_tail saturated_tail_share tail_mass tail_prompts
   model, other: number: identical tied
 /harshness_difference

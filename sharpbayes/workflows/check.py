@@ -1,6 +1,6 @@
 """Check: read a study and its data, and say what a fit would be, without computing."""
 
-from sharpbayes.analysis.study import CrowdStudy, StudySummary
+from sharpbayes.analysis.study import CrowdStudy, PanelStudy, StudySummary
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.design.size import (
@@ -10,6 +10,7 @@ from sharpbayes.bayes.design.size import (
     worker_memory,
 )
 from sharpbayes.data.ledger import find_lookalikes, list_columns
+from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.execution.processors import cpu_count
 from sharpbayes.spec.crowd import NOBODY_OUTSIDE, Crowd
 from sharpbayes.spec.files import StudyFiles
@@ -29,10 +30,13 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
 
     Raises:
         SpecError: The model file names a column that the study does not have.
-        DataError: Errors in the data, or weights that name labels which the data do not have.
+        DataError: Errors in the data, weights that name labels which the data do not have, or no
+            answer with a score of every indicator.
     """
     context = open_context(study)
     check_weighted_labels(context.study)
+    if isinstance(context.study, PanelStudy):
+        _require_scores(context.study)
     ratings, sampler = context.study.ratings, context.files.study.spec.sampler
     columns = {name: column for name, column in ratings.factors.items() if name != "scale"}
     if isinstance(context.study, CrowdStudy):  # a model may take experts as raters
@@ -73,6 +77,20 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         few_resamples=_find_few_resamples(files.spec.bootstrap),
         unmeasured=_explain_unmeasured(files.spec.crowd),
     )
+
+
+def _require_scores(study: PanelStudy) -> None:
+    """Raise DataError where no answer has scores enough for a log-risk, as a measurement does."""
+    dims, labels = list(study.data.labels), list(study.data.labels["judge"])
+    pooled = [labels.index(name) for name in list_pooled_judges(study.panel, labels)]
+    is_scored = study.data.score.take(pooled, axis=dims.index("judge")) >= 0
+    if not is_scored.all(axis=dims.index("indicator")).any():
+        from sharpbayes.analysis.profile_plan import (  # noqa: PLC0415 - `check` starts without xarray
+            build_profile_plan,
+            require_risk,
+        )
+
+        require_risk(build_profile_plan(study))
 
 
 def _explain_unmeasured(crowd: Crowd | None) -> tuple[str, str] | None:

@@ -11,6 +11,8 @@ from sharpbayes.analysis.crowd_evidence import crowd_evidence
 from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.wording import bootstrap_estimate
 from sharpbayes.workflows.context import open_context
 from tests.panels import files_of, frame, measured
 
@@ -57,6 +59,23 @@ def test_thirty_prompts_do_not_tell_which_tail_is_lowest(tmp_path):
         "lowest CVaR 95. An alpha of 0.66 would leave ten prompts in the tail; 100 prompts would "
         "leave five at 0.95; the mean can be compared."
     ]
+
+
+def test_repeated_answers_spread_a_tail_over_more_prompts(tmp_path):
+    """Two answers to each of 30 prompts: the limit says what it counts."""
+    first, other = (scores([spread(30, high=4), spread(30, low=4)[::step]]) for step in (1, -1))
+    table = pd.concat([first.assign(sample="1"), other.assign(sample="2")])
+    roles = ', sample = "sample"'
+    evidence, limits, _ = evidence_of(tmp_path, table, roles=roles)
+    assert (evidence["prompts"] == 30).all()
+    tail = evidence["tail_prompts"]
+    assert ((tail > 1.499) & (tail < 3.001)).all()
+    assert float(tail.max()) > 1.5
+    assert limits[0].startswith(
+        f"With 30 prompts the 5% tail holds answers to about {float(tail.min()):.1f} prompts: this "
+        "study cannot tell which model has the lowest CVaR 95. An alpha of 0.66 would leave at "
+        "least ten prompts in the tail; "
+    )
 
 
 def test_two_prompts_tell_nothing(tmp_path):
@@ -292,3 +311,34 @@ def test_groups_of_few_raters_are_named(raters):
         "say little about others of the group; more raters would."
     )
     assert json.loads(evidence.attrs["limits"]) == [sentence] * few
+
+
+def test_resamples_that_do_not_differ_give_no_interval(tmp_path):
+    """One model has the same scores everywhere, the other the same tail."""
+    table = scores([[4] * 120, [9] * 60 + list(spread(60, high=7))])
+    results = measured(tmp_path, table)
+    interval = results["profile_interval"].to_dataset()
+    for name in ("mean", "volatility", "cvar", "policy_score", "dimension_mean"):
+        assert np.isnan(interval[name].sel(model="m0")).all(), name
+    assert np.isfinite(interval["mean"].sel(model="m1")).all()
+    assert np.isnan(interval["cvar"].sel(model="m1")).all()
+    joint = results["joint"]["bootstrap_interval"]
+    assert np.isnan(joint.sel(metric="mean", model="m0")).all()
+    for metric in ("mean", "cvar"):
+        row = View(results).select({"metric": metric, "model": "m0"})
+        assert bootstrap_estimate(row).endswith("(no 95% interval: resamples do not differ)")
+
+
+@pytest.mark.parametrize(("prompts", "bounded"), [(5, False), (19, False), (20, True)])
+def test_nothing_bounds_a_tail_of_less_than_one_prompt(tmp_path, prompts, bounded):
+    """No resample exceeds the largest prompt: its log-risk is no upper bound of the tail."""
+    table = scores([spread(prompts, high=7), spread(prompts, low=3)])
+    results = measured(tmp_path, table)
+    interval, observed = results["profile_interval"], results["profile"]
+    ceiling = results["evidence"]["ceiling"]
+    upper = interval["cvar"].sel(bound="upper")
+    assert (upper == ceiling).all() != bounded
+    assert (interval["dimension_cvar"].sel(bound="upper") == 1).all() != bounded
+    assert (interval["cvar"].sel(bound="lower") <= observed["cvar"]).all()
+    if not bounded:
+        assert (upper >= interval["mean"].sel(bound="upper")).all()

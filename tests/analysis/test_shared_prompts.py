@@ -123,7 +123,13 @@ def test_means_of_equal_models_are_seldom_distinguishable():
             mean, risk["prompt"], replicates=300, seed=study, dim="prompt", block=300
         )
         boot = BootstrappedProfile(
-            mean(), resampled, None, risk.count("prompt"), alpha=0.95, ceiling=99.0, bootstrap=spec
+            mean(),
+            resampled,
+            None,
+            prompts=risk.count("prompt"),
+            tail_prompts=0.05 * risk.count("prompt"),
+            ceiling=99.0,
+            bootstrap=spec,
         )
         differences = boot.compare_models("mean")
         lowest = int(mean()["mean"].values.argmin())

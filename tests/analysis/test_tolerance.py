@@ -101,7 +101,7 @@ def test_a_short_tail_has_no_verdict_but_that_of_the_mean(results):
     state = group["state"].sel(model="m0")
     assert state.sel(threshold="mean").item() == "admissible"
     assert set(state.drop_sel(threshold="mean").values.tolist()) == {"cannot tell"}
-    few = evidence.assign(tail_prompts=evidence["tail_prompts"] / 5)
+    few = evidence.assign(prompts=evidence["prompts"] / 25)
     group = restrict_verdicts(results["tolerance"].to_dataset(), few)
     assert set(group["state"].values.ravel().tolist()) == {"cannot tell"}
 

@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import DataError
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.check import check
 from tests.panels import frame, measured
 
 STUDY = """schema = "sharpbayes/study/2"
@@ -101,3 +103,6 @@ def test_indicators_that_nobody_scored(tmp_path, missing, message):
     with pytest.raises(DataError) as raised:
         measured(tmp_path, table)
     assert str(raised.value) == f"{tmp_path / 'data.csv'}: every answer has {message}, {ADVICE}"
+    with pytest.raises(DataError) as checked:
+        check(load_study(tmp_path / "study.toml"))
+    assert str(checked.value) == str(raised.value)

@@ -22,6 +22,7 @@ import xarray as xr
 
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.metrics.panel import profile as panel_profile
+from sharpbayes.metrics.panel.evidence import tail_prompts
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.stats.resampling import bootstrap, jackknife
 from sharpbayes.spec.study import Bootstrap
@@ -74,7 +75,7 @@ def bootstrap_profiles(harm: np.ndarray, *, seed: int, replicates: int) -> Boots
         ),
         jackknifed=jackknife(lambda weights: profile(weights=weights), prompts, **options),
         prompts=table["log_risk"].count("prompt"),
-        alpha=ALPHA,
+        tail_prompts=tail_prompts(table["log_risk"], alpha=ALPHA),
         ceiling=CEILING,
         bootstrap=Bootstrap(replicates=replicates),
     )

@@ -61,7 +61,7 @@ def measure_batch(case: tuple[str, int, int, str, int, int]) -> dict[str, np.nda
 
 def _of_study(bootstrapped: BootstrappedProfile, study: int) -> BootstrappedProfile:
     """The resamples of one study of a batch."""
-    names = ("observed", "resampled", "prompts")
+    names = ("observed", "resampled", "prompts", "tail_prompts")
     return replace(
         bootstrapped, **{x: getattr(bootstrapped, x).isel(study=study, drop=True) for x in names}
     )

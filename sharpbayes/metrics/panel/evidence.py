@@ -3,18 +3,55 @@
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.panel.tail import value_at_risk
 
-def tail_prompts(log_risk: xr.DataArray, *, alpha: float) -> xr.DataArray:
-    """Return how many prompts an upper tail of mass 1 - alpha holds: n (1 - alpha).
 
-    Of log-risk over (..., prompt[, sample]) n is the number of prompts with a value. The result is
-    over the other dimensions, in [0, n].
+def count_prompts(log_risk: xr.DataArray) -> xr.DataArray:
+    """Return the number of prompts with a value: those with at least one answer.
+
+    Of log-risk over (..., prompt[, sample]) the result is over the other dimensions.
+
+    >>> risk = xr.DataArray([[1.0, np.nan], [np.nan, np.nan]], dims=("prompt", "sample"))
+    >>> float(count_prompts(risk))
+    1.0
+    """
+    return _any_answer(log_risk.notnull()).sum("prompt").astype(float)
+
+
+def tail_prompts(
+    log_risk: xr.DataArray, *, alpha: float, weights: xr.DataArray | None = None
+) -> xr.DataArray:
+    """Return how many prompts carry an upper tail of mass 1 - alpha.
+
+    (1 - alpha) N / b,  b = sum_i w_i^2 / sum_i w_i
+
+    Of N answers w_i are answers to prompt i at or above VaR. b is how many of them an answer of the
+    tail has from its own prompt, itself included: this is Kish's effective number
+    (sum_i w_i)^2 / sum_i w_i^2 of prompts in a tail of (1 - alpha) N answers. With one answer to
+    each of n prompts it is n (1 - alpha).
+
+    Of log-risk over (..., prompt[, sample]) the result is over the other dimensions, in [0, n].
+    Missing answers are left out; ``weights`` are those of
+    :func:`sharpbayes.metrics.panel.tail.value_at_risk`.
+
+    Source: Kish 1965 for the effective number.
 
     >>> risk = xr.DataArray([1.0, 2.0, np.nan, 3.0], dims="prompt")
     >>> float(tail_prompts(risk, alpha=0.5))
     1.5
+    >>> repeated = xr.DataArray([[1.0, 4.0], [2.0, 3.0]], dims=("prompt", "sample"))
+    >>> float(tail_prompts(repeated, alpha=0.5)), float(tail_prompts(repeated, alpha=0.6))
+    (1.2, 1.6)
     """
-    return _any_answer(log_risk.notnull()).sum("prompt") * (1.0 - alpha)
+    if "sample" not in log_risk.dims:
+        return count_prompts(log_risk) * (1.0 - alpha)
+    dim = ("prompt", "sample")
+    in_tail = log_risk >= value_at_risk(log_risk, alpha=alpha, dim=dim, weights=weights)
+    answers = in_tail.sum("sample")
+    total = answers.sum("prompt")
+    of_same_prompt = ((answers**2).sum("prompt") / total.where(total > 0)).fillna(1.0)
+    number: xr.DataArray = log_risk.count(dim) * (1.0 - alpha) / of_same_prompt
+    return number
 
 
 def is_saturated(harm: xr.DataArray, *, epsilon: float) -> xr.DataArray:

@@ -67,7 +67,8 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
             if errors.size:
                 excess, square = _excess(values, w, unit, first, cells, by_prompt)
                 variance = max(square / total - (excess / total) ** 2, 0.0)
-                errors[k] = np.sqrt(variance / (unit.size / cells)) * total / (over + part)
+                prompts = _count_prompts(unit, cells, by_prompt)
+                errors[k] = np.sqrt(variance / prompts) * total / (over + part)
             for c in range(others.shape[0]):
                 means[c + 1, k] = _mean_from(others[c, row], w, unit, first, last, share)
 
@@ -143,6 +144,18 @@ def _excess(  # noqa: PLR0917
                 square += by_prompt[0, q] ** 2 / by_prompt[1, q]
         by_prompt[:] = 0.0
     return total, square
+
+
+@njit(cache=True, nogil=True)
+def _count_prompts(unit: Index, cells: int, by_prompt: Floats) -> int:
+    """Count the prompts with at least one of these answers."""
+    if cells == 1:
+        return unit.size
+    for u in unit:
+        by_prompt[1, u // cells] = 1.0
+    prompts = int(by_prompt[1].sum())
+    by_prompt[:] = 0.0
+    return prompts
 
 
 @njit(cache=True, nogil=True)

@@ -105,17 +105,18 @@ def two_way_anova(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr
     Of log-risk over (model, ``dim``), complete, these are ``eta2`` and ``partial_eta2`` over
     (component): ``model``, ``prompt``, ``residual``. With repeated generations over ``sample`` the
     ``interaction`` of model and prompt is a component too, and the residual is the spread of the
-    generations of a cell. The first add up to 1; the second has no value for ``residual``. NaN
-    where nothing varies.
+    generations of a cell. Cells may have unequal numbers of them, one at least: their means count
+    alike, as the harmonic mean of these numbers. The first add up to 1; the second has no value for
+    ``residual``. NaN where nothing varies.
 
-    Source: SHARP, Table 20.
+    Source: SHARP, Table 20; Yates 1934 for unweighted means of unequal cells.
 
     >>> x = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("model", "prompt"))
     >>> two_way_anova(x, dim="prompt")["eta2"].values
     array([0.8, 0.2, 0. ])
     """
     cell = x.mean(sample) if sample else x
-    repeats = x.sizes[sample] if sample else 1
+    repeats = float(1 / (1 / x.count(sample)).mean()) if sample else 1
     grand, by_model, by_prompt = cell.mean(), cell.mean(dim), cell.mean("model")
     between = float(((cell - by_model - by_prompt + grand) ** 2).sum()) * repeats
     squares = {

@@ -8,6 +8,9 @@ Floats = NDArray[np.float64]
 
 # A standard error of a resample below this share of the spread of resamples is none.
 RELATIVE_ERROR = 1e-9
+# An interval of a smaller width, as a share of its larger bound, has none: equal resamples differ
+# by their last bits.
+RELATIVE_WIDTH = 1e-12
 
 
 def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
@@ -35,8 +38,18 @@ def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
 
 
 def intervals_with_width(interval: xr.Dataset) -> xr.Dataset:
-    """Return intervals, missing where they have no width: equal resamples show no uncertainty."""
-    return interval.where(interval.isel(bound=1, drop=True) > interval.isel(bound=0, drop=True))
+    """Return intervals, missing where they have no width: equal resamples show no uncertainty.
+
+    Of a dataset those variables are taken that are over (..., bound). A width that rounding alone
+    can make is none.
+
+    >>> bounds = xr.Dataset({"mean": (("model", "bound"), [[0.5, 0.5], [0.4, 0.5]])})
+    >>> intervals_with_width(bounds)["mean"].values.tolist()
+    [[nan, nan], [0.4, 0.5]]
+    """
+    interval = interval[[name for name in interval.data_vars if "bound" in interval[name].dims]]
+    lower, upper = (interval.isel(bound=bound, drop=True) for bound in range(2))
+    return interval.where(upper - lower > RELATIVE_WIDTH * np.maximum(abs(lower), abs(upper)))
 
 
 def is_outside(value: xr.DataArray, interval: xr.DataArray) -> xr.DataArray:

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.uint16]
+Index = NDArray[np.int64]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -46,19 +47,24 @@ def count_draws(seed: int, start: int, counts: Counts) -> None:
 
 
 @njit(cache=True, nogil=True)
-def count_nested(seed: int, start: int, outer: Counts, counts: Floats) -> None:
+def count_nested(  # noqa: PLR0917 - numba knows no keyword-only arguments
+    seed: int, start: int, outer: Counts, members: Index, sizes: Index, counts: Floats
+) -> None:
     """Fill the counts of draws with replacement among the members of units drawn before.
 
     A unit with count c in ``outer`` (replicates, n) has c times m draws among its m members, in
-    ``counts`` (replicates, n, m). Row r has a stream of its own, other than that of ``outer``.
+    ``counts`` (replicates, n, positions). ``members`` (n, positions) are the positions of the
+    members of each unit, its first m being those that it has; ``sizes`` (n,) are the numbers m.
+    Row r has a stream of its own, other than that of ``outer``.
     """
-    replicates, n, m = counts.shape
+    replicates, n, _ = counts.shape
     for row in range(replicates):
         state = mix(mix(np.uint64(seed) + GOLDEN) + np.uint64(start + row) * GOLDEN)
         counts[row] = 0.0
         for unit in range(n):
+            m = sizes[unit]
             for _ in range(np.int64(outer[row, unit]) * m):
                 state += GOLDEN
                 # Members are few: the bias of 32 bits without rejection is below m / 2^32.
                 member = ((mix(state) >> np.uint64(32)) * np.uint64(m)) >> np.uint64(32)
-                counts[row, unit, np.int64(member)] += 1.0
+                counts[row, unit, members[unit, np.int64(member)]] += 1.0

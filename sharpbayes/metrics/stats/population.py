@@ -18,7 +18,11 @@ HELD = 1e-9
 
 
 def target_weights(
-    category: xr.DataArray, shares: xr.DataArray, *, counts: xr.DataArray | None
+    category: xr.DataArray,
+    shares: xr.DataArray,
+    *,
+    counts: xr.DataArray | None,
+    drawn: xr.DataArray | None = None,
 ) -> xr.DataArray:
     """Return weights of prompts under which each category has its share.
 
@@ -26,7 +30,9 @@ def target_weights(
 
     Categories of prompts are over (prompt), their shares in the target population over (category),
     with sum 1. Weights are shaped as the counts (..., prompt[, sample]) and add up to 1, less the
-    shares of categories that a resample drew no prompt of; 0 in a category without a share.
+    shares of categories that a resample drew no prompt of; 0 in a category without a share. Where
+    prompts have unequal numbers of generations, ``drawn (..., prompt)`` are the counts c of prompts
+    that the sum is taken over: a generation weighs as it does in the study itself.
 
     Source: post-stratification; the shares are a decision (weights file, ``population.category``).
 
@@ -39,8 +45,9 @@ def target_weights(
     membership = (labels == shares["category"]).astype(float)
     if counts is None:
         counts = xr.ones_like(membership.isel(category=0, drop=True))
-    over = [dim for dim in ("prompt", "sample") if dim in counts.dims]
-    total = xr.dot(counts, membership, dim=over)
+    summed = counts if drawn is None else drawn
+    over = [dim for dim in ("prompt", "sample") if dim in summed.dims]
+    total = xr.dot(summed, membership, dim=over)
     factor = xr.dot(shares / total.where(total > 0, 1.0), membership, dim="category")
     weights: xr.DataArray = (counts * factor).transpose(*counts.dims)
     return weights

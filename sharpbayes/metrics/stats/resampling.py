@@ -42,19 +42,29 @@ def bootstrap_counts(
 
 
 def nested_bootstrap_counts(
-    counts: xr.DataArray, samples: xr.DataArray, *, seed: int
+    counts: xr.DataArray, answered: xr.DataArray, *, seed: int
 ) -> xr.DataArray:
     """Return how often each generation is drawn in each resample, (replicate, unit, sample).
 
-    A prompt drawn c times has c times m draws with replacement among its m generations, so that a
-    resample varies as prompts and generations do. The seed is that of ``counts``; generations have
-    random streams of their own.
+    A prompt drawn c times has c times m draws with replacement among its own m generations, those
+    that are ``answered`` over (unit, sample), so that a resample varies as prompts and generations
+    do. A prompt without any draws among all of them. The seed is that of ``counts``; generations
+    have random streams of their own.
+
+    >>> units, answered = xr.DataArray([0, 1], dims="prompt"), [[True, True], [True, False]]
+    >>> counts = bootstrap_counts(units, replicates=1, seed=5, dim="prompt")
+    >>> answered = xr.DataArray(answered, dims=("prompt", "sample"))
+    >>> counts.values, nested_bootstrap_counts(counts, answered, seed=5).values
+    (array([[1, 1]], dtype=uint16), array([[[2., 0.], [1., 0.]]]))
     """
-    nested = np.empty((*counts.shape, samples.size))
+    [dim] = (str(name) for name in answered.dims if name not in counts.dims)
+    present = answered.transpose(..., dim).to_numpy()
+    present = present | ~present.any(axis=1, keepdims=True)
+    members = np.argsort(~present, axis=1, stable=True)
+    nested = np.empty((*counts.shape, answered.sizes[dim]))
     start = int(counts["replicate"][0]) if counts.sizes["replicate"] else 0
-    count_nested(seed ^ NESTED, start, counts.to_numpy(), nested)
-    dim = str(samples.dims[0])
-    return xr.DataArray(nested, {**counts.coords, **_labels(samples, dim)}, (*counts.dims, dim))
+    count_nested(seed ^ NESTED, start, counts.to_numpy(), members, present.sum(axis=1), nested)
+    return xr.DataArray(nested, {**counts.coords, **_labels(answered, dim)}, (*counts.dims, dim))
 
 
 def bootstrap(

@@ -5,17 +5,41 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from sharpbayes.metrics.panel.evidence import saturation, tail_prompts, ties
+from sharpbayes.metrics.panel.evidence import count_prompts, saturation, tail_prompts, ties
 from sharpbayes.metrics.panel.simulated_risk import SHAPES, RiskShape, fit_shape
 
 STEP, CEILING = -np.log(1e-6), -4 * np.log(1e-6)
 MODELS = {"model": ["a", "b", "c"]}
 
 
-def test_prompts_in_the_tail_are_those_with_any_answer():
+def test_prompts_are_those_with_any_answer():
     risk = xr.DataArray(np.ones((2, 40, 3)), dims=("model", "prompt", "sample"))
     risk[1, :10], risk[0, 0, 0] = np.nan, np.nan
-    np.testing.assert_allclose(tail_prompts(risk, alpha=0.9), [4.0, 3.0])
+    np.testing.assert_array_equal(count_prompts(risk), [40.0, 30.0])
+
+
+def test_equal_answers_carry_a_tail_as_one_answer_does():
+    risk = xr.DataArray(np.arange(40.0) // 3, dims="prompt")  # with ties at every edge
+    repeated = risk.expand_dims(sample=3)
+    for alpha in (0.9, 0.95, 0.55):
+        single = float(tail_prompts(risk, alpha=alpha))
+        assert single == 40 * (1 - alpha)
+        assert float(tail_prompts(repeated, alpha=alpha)) == pytest.approx(single)
+        one = tail_prompts(risk.expand_dims(sample=1), alpha=alpha)
+        assert float(one) == single
+
+
+def test_answers_that_vary_spread_a_tail_over_more_prompts():
+    """Kish's number by hand: the tail has 3, 2 and 1 answers to three of 20 prompts."""
+    risk = xr.DataArray(np.zeros((20, 3)), dims=("prompt", "sample"))
+    risk[0], risk[1, :2], risk[2, 1] = 5.0, 4.0, 3.0
+    kish = (3 + 2 + 1) ** 2 / (9 + 4 + 1)
+    number = float(tail_prompts(risk, alpha=0.905))
+    assert number == pytest.approx(kish * (1 - 0.905) * 60 / 6)
+    # Where the first prompt alone has weight, its answers are the tail.
+    weights = xr.DataArray(np.arange(20) == 0, dims="prompt").astype(float)
+    only_first = float(tail_prompts(risk, alpha=0.905, weights=weights))
+    assert only_first == pytest.approx((1 - 0.905) * 60 / 3)
 
 
 def test_saturated_cells_and_tail_prompts_are_counted():

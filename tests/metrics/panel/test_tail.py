@@ -301,3 +301,11 @@ def test_equal_answers_to_a_prompt_leave_its_error_as_it_is():
     repeated = xr.concat([x, x, x], "sample").transpose("prompt", "sample")
     three = upper_tail(repeated, dim=("prompt", "sample"), **options).error
     np.testing.assert_allclose(three, single, rtol=1e-12)
+
+
+def test_the_error_of_a_tail_counts_prompts_and_not_missing_generations():
+    x = xr.DataArray(np.arange(40.0) ** 2, dims="prompt")
+    options = {"alpha": 0.8, "estimator": "inclusive", "errors": True}
+    repeated = xr.concat([x, *[xr.full_like(x, np.nan)] * 9], "sample")
+    error = upper_tail(repeated, dim=("prompt", "sample"), **options).error
+    xr.testing.assert_allclose(error, upper_tail(x, **options).error)

@@ -115,6 +115,20 @@ def test_generations_split_the_residual_as_in_statsmodels():
     np.testing.assert_allclose(shares["eta2"], squares / squares.sum())
 
 
+def test_cells_of_unequal_size_count_by_their_harmonic_mean():
+    rng = np.random.default_rng(8)
+    x = xr.DataArray(rng.normal(size=(2, 5, 3)), dims=("model", "prompt", "sample"))
+    x[0, :, 1:], x[1, 2, 0] = np.nan, np.nan
+    repeats = 10 / (5 / 1 + 4 / 3 + 1 / 2)
+    of_means = two_way_anova(x.mean("sample"), dim="prompt")["eta2"]
+    cell = x.mean("sample")
+    squares = float(((cell - cell.mean()) ** 2).sum()) * repeats * of_means.values
+    within = float(((x - cell) ** 2).sum())
+    shares = two_way_anova(x, dim="prompt", sample="sample")["eta2"]
+    total = squares.sum() + within
+    np.testing.assert_allclose(shares, [*squares / total, within / total])
+
+
 def test_nothing_that_varies_has_no_shares():
     shares = two_way_anova(
         xr.DataArray(np.full((3, 4), 0.1), dims=("model", "prompt")), dim="prompt"

@@ -78,7 +78,7 @@ def test_generations_vary_beside_prompts_as_the_two_stages_say():
     values = xr.DataArray(np.random.default_rng(4).random((n, m)), dims=("prompt", "sample"))
     units = xr.DataArray(np.arange(n), dims="prompt")
     counts = resampling.bootstrap_counts(units, replicates=replicates, seed=5, dim="prompt")
-    nested = nested_bootstrap_counts(counts, xr.DataArray(np.arange(m), dims="sample"), seed=5)
+    nested = nested_bootstrap_counts(counts, xr.ones_like(values, dtype=bool), seed=5)
     np.testing.assert_array_equal(nested.sum("sample"), m * counts)
     means = (nested * values).sum(("prompt", "sample")) / (n * m)
     within = values.var("sample")
@@ -89,10 +89,10 @@ def test_generations_vary_beside_prompts_as_the_two_stages_say():
 
 def test_streams_of_generations_do_not_depend_on_blocks():
     units = xr.DataArray(np.arange(4), dims="prompt")
-    samples = xr.DataArray(np.arange(3), dims="sample")
+    answered = xr.DataArray(np.ones((4, 3), dtype=bool), dims=("prompt", "sample"))
     counts = resampling.bootstrap_counts(units, replicates=9, seed=1, dim="prompt")
-    all_counts = nested_bootstrap_counts(counts, samples, seed=1)
-    rest = nested_bootstrap_counts(counts.isel(replicate=slice(4, None)), samples, seed=1)
+    all_counts = nested_bootstrap_counts(counts, answered, seed=1)
+    rest = nested_bootstrap_counts(counts.isel(replicate=slice(4, None)), answered, seed=1)
     xr.testing.assert_identical(all_counts.isel(replicate=slice(4, None)), rest)
 
 

@@ -67,12 +67,21 @@ def test_a_resample_keeps_the_shares_of_what_it_drew():
 
 def test_generations_share_the_weight_of_their_prompt():
     counts = bootstrap_counts(CATEGORY, replicates=50, seed=2, dim="prompt")
-    samples = xr.DataArray(["0", "1"], dims="sample")
-    nested = nested_bootstrap_counts(counts, samples, seed=2)
+    answered = xr.DataArray(np.ones((CATEGORY.size, 2), dtype=bool), dims=("prompt", "sample"))
+    nested = nested_bootstrap_counts(counts, answered, seed=2)
     weights = target_weights(CATEGORY, SHARES, counts=nested)
     assert weights.dims == ("replicate", "prompt", "sample")
     plain = target_weights(CATEGORY, SHARES, counts=counts)
     np.testing.assert_allclose(weights.sum("sample"), plain)
+
+
+def test_a_prompt_of_few_generations_weighs_in_resamples_as_it_does_in_the_study():
+    answered = xr.DataArray(np.ones((CATEGORY.size, 2), dtype=bool), dims=("prompt", "sample"))
+    answered[:2, 1] = False
+    once = xr.DataArray(np.ones((1, CATEGORY.size)), dims=("replicate", "prompt"))
+    weights = target_weights(CATEGORY, SHARES, counts=once * answered, drawn=once)
+    observed = target_weights(CATEGORY, SHARES, counts=None)
+    np.testing.assert_allclose(weights[0], observed * answered)
 
 
 def test_members_of_categories_keep_every_prompt_once():

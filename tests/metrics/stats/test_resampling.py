@@ -8,7 +8,11 @@ from scipy.stats import chisquare
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.metrics.stats.kernels import count_draws
-from sharpbayes.metrics.stats.resampling import bootstrap, bootstrap_counts
+from sharpbayes.metrics.stats.resampling import (
+    bootstrap,
+    bootstrap_counts,
+    nested_bootstrap_counts,
+)
 
 UNITS = xr.DataArray([f"p{i}" for i in range(7)], dims="prompt").pipe(
     lambda units: units.assign_coords(prompt=units.values)
@@ -129,3 +133,16 @@ def test_other_dimensions_keep_their_order_and_labels():
     for draw, model, other in np.ndindex(3, 2, 4):
         expected = np.quantile(x.values[draw, model, :, other], [0.25, 0.75])
         np.testing.assert_allclose(interval.values[draw, model, other], expected)
+
+
+def test_generations_are_drawn_among_those_that_a_prompt_has():
+    answered = np.random.default_rng(2).random((7, 4)) < 0.6
+    answered[0] = False
+    answered = xr.DataArray(answered, {"prompt": UNITS["prompt"]}, ("prompt", "sample"))
+    counts = bootstrap_counts(UNITS, replicates=300, seed=1, dim="prompt")
+    nested = nested_bootstrap_counts(counts, answered, seed=1)
+    some = answered.any("sample")
+    np.testing.assert_array_equal(nested.where(~answered & some, 0), 0)
+    drawn = counts * answered.sum("sample")
+    np.testing.assert_array_equal(nested.sum("sample").where(some, 0), drawn)
+    assert (nested.sum("replicate") > 0).where(answered, True).all()
