@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.unequal_judges import name_unequal_judges, unequal_judges
 from sharpbayes.errors import format_count, format_percent, join_names
 
 # From this many prompts in the tail on, intervals of CVaR hold the truth in 95% and more of the
@@ -24,9 +25,6 @@ WIDE_TAIL, MORE_PROMPTS = 2.0, 3
 LEAST_ALPHA = 0.5
 # Where two models share less than this of the prompts of either, the answer says so.
 FEW_SHARED = 0.95
-# Where a judge scored so much more of the answers of one model than of another, they are not
-# compared: the judge's severity would be taken for the model's.
-UNEQUAL_JUDGES = 0.2
 # What the limits are about.
 PAIRS = ["shared_prompts", "cvar_difference_observed", "policy_score_difference_joint"]
 CHOSEN = ["cvar", "policy_score", *PAIRS]
@@ -54,7 +52,7 @@ def state_limits(
         return {"limits": "[]", "remarks": "[]", "carried": "[]"}
     short_tails = list(_few_prompts(evidence))
     lowest = [*_ceiling(evidence), *_ties(evidence), *_order_by_epsilon(evidence)]
-    lowest += [*_order_by_prompts(evidence), *_other_judges(evidence)]
+    lowest += [*_order_by_prompts(evidence), *name_unequal_judges(evidence)]
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
     limits = [*short_tails, *narrow, *lowest]
     remarks = [*_tied_tail(evidence), *_saturation(evidence), *_one_judge(evidence)]
@@ -247,50 +245,6 @@ def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
             f"{epsilon:g}, {other} with {float(nearest['epsilon']):g}. Policy scores do not: "
             f"{_policy_scores(evidence.sel(model=[lowest, other]))}."
         )
-
-
-def unequal_judges(evidence: xr.Dataset) -> list[str]:
-    """Return the judges who scored far more of the answers of one model than of another.
-
-    >>> share = xr.DataArray([[1.0, 1.0], [1.0, 0.1]], {"judge": ["a", "b"]}, ("model", "judge"))
-    >>> unequal_judges(xr.Dataset({"judge_share": share}))
-    ['b']
-    """
-    share = evidence["judge_share"]
-    spread = share.max("model") - share.min("model")
-    return [str(name) for name in share["judge"].to_numpy()[(spread > UNEQUAL_JUDGES).to_numpy()]]
-
-
-def has_unequal_judges(evidence: xr.Dataset, profile: xr.Dataset) -> bool:
-    """Return whether models with a CVaR were scored by other judges, so that none is the best.
-
-    False of results of earlier versions, which do not say who scored what.
-    """
-    if "judge_share" not in evidence:
-        return False
-    known = profile["cvar"].notnull()
-    known = known.all([name for name in known.dims if name != "model"])
-    return bool(unequal_judges(evidence.isel(model=known.to_numpy())))
-
-
-def _other_judges(evidence: xr.Dataset) -> Iterator[str]:
-    """Models that were scored by other judges."""
-    judges = unequal_judges(evidence)
-    if not judges:
-        return
-    parts = []
-    for name in judges:
-        share = evidence["judge_share"].sel(judge=name)
-        most, least = share.idxmax("model").item(), share.idxmin("model").item()
-        parts.append(
-            f"{name} scored {float(share.max()):.0%} of the answers of {most} and "
-            f"{float(share.min()):.0%} of those of {least}"
-        )
-    yield (
-        f"Models were not scored by the same judges: {join_names(parts)}. A harsh judge makes "
-        "those models look worse that it scored, so that models cannot be compared. Let every "
-        "judge score every model, or name in `panel.judges` those who did."
-    )
 
 
 def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.evidence_limits import has_unequal_judges
+from sharpbayes.analysis.unequal_judges import has_unequal_judges
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import MISSING, number, probability, value_and_interval

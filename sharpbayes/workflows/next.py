@@ -8,11 +8,11 @@ from pathlib import Path
 import xarray as xr
 
 from sharpbayes.analysis.evidence import panel_evidence
-from sharpbayes.analysis.evidence_limits import has_unequal_judges
 from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
+from sharpbayes.analysis.unequal_judges import has_unequal_judges
 from sharpbayes.data.crowd import RATER
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
 from sharpbayes.metrics.crowd.groups import ALL

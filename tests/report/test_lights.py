@@ -138,8 +138,8 @@ def test_enough_data_for_a_crowd(few, expected):
         (["none labels", "", ""], ("yes", "Every group is measured and has enough raters.")),
         (["", "few items", ""], ("partly", "No responsiveness of 1 group of 3.")),
         (
-            ["no safe row", "no safe row", "few items"],
-            ("no", "No responsiveness can be measured: no safe row; few items."),
+            ["no item is labelled safe", "no item is labelled safe", "few items"],
+            ("no", "No responsiveness can be measured: no item is labelled safe; few items."),
         ),
     ],
 )

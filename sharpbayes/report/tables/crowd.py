@@ -29,9 +29,9 @@ def shortened(labels: Iterable[object]) -> str:
 def unmeasured_groups(reason: xr.DataArray) -> list[str]:
     """Return why groups have no numbers, a sentence for each reason with its groups.
 
-    >>> why = ["", "no safe row", "no safe row"]
+    >>> why = ["", "no item is labelled safe", "no item is labelled safe"]
     >>> unmeasured_groups(xr.DataArray(why, {"group": ["all", "x", "y"]}))
-    ['x, y: no safe row.']
+    ['x, y: no item is labelled safe.']
     """
     return [f"{', '.join(labels_where(reason == why))}: {why}." for why in _unique(reason)]
 
@@ -39,8 +39,8 @@ def unmeasured_groups(reason: xr.DataArray) -> list[str]:
 def list_reasons(reason: xr.DataArray) -> str:
     """Return why groups have no numbers, each reason once; empty where all have.
 
-    >>> list_reasons(xr.DataArray(["", "no safe row", "no safe row"], dims="group"))
-    'no safe row'
+    >>> list_reasons(xr.DataArray(["", "few items", "few items"], dims="group"))
+    'few items'
     """
     return "; ".join(_unique(reason))
 

@@ -71,13 +71,15 @@ def test_the_evidence_says_why_groups_are_not_measured(results):
     title = "Evidence: raters and items of each group"
     unmeasured = results.copy()
     data = results["responsiveness"].to_dataset()
-    unmeasured["responsiveness"] = data.assign(reason=xr.full_like(data["reason"], "no safe row"))
+    unmeasured["responsiveness"] = data.assign(
+        reason=xr.full_like(data["reason"], "no item is labelled safe")
+    )
     notes = [
         next(table.note for table in report_tables(tree) if table.title == title)
         for tree in (results, unmeasured)
     ]
-    assert "no safe row" not in notes[0]
-    assert notes[1].endswith(f"{', '.join(data['group'].to_numpy())}: no safe row.")
+    assert "no item is labelled safe" not in notes[0]
+    assert notes[1].endswith(f"{', '.join(data['group'].to_numpy())}: no item is labelled safe.")
     assert "Nothing here limits the answer." not in notes[1]
 
 
