@@ -295,8 +295,11 @@ def _freedom(comparison: Comparison, margin: xr.DataArray, alpha: float) -> xr.D
     present = comparison.study.scores["score"] >= 0
     answered = present.any([dim for dim in present.dims if dim not in ("model", "prompt")])
     fewest = int(answered.sum("prompt").min())
+    tail = fewest * (1.0 - alpha)
+    if "sample" in present.dims:
+        tail = float(build_profile_plan(comparison.study).tail_prompts.min())
     labels = [str(label) for label in margin["metric"].to_numpy()]
-    carrying = [fewest * (1.0 if name in OF_ALL_PROMPTS else 1.0 - alpha) for name in labels]
+    carrying = [fewest if name in OF_ALL_PROMPTS else tail for name in labels]
     return xr.DataArray(carrying, margin.coords, "metric").clip(min=1.0)
 
 

@@ -618,3 +618,24 @@ def test_studies_that_measure_otherwise_say_how_and_what_to_write(store, old, li
     changed.attrs["study"] = changed.attrs["study"].replace(line, other)
     with pytest.raises(SpecError, match=re.escape(f"candidate: {text}")):
         gate(store("same", release(1)), changed)
+
+
+def test_repeated_answers_carry_a_tail_by_their_effective_prompts(tmp_path, monkeypatch):
+    """Answers that vary spread a tail over more prompts than n (1 - alpha)."""
+    carried = {}
+
+    def remember(*values, freedom, **options):
+        carried.update(zip(freedom["metric"].values.tolist(), freedom.values.tolist(), strict=True))
+        return difference_bounds(*values, freedom=freedom, **options)
+
+    monkeypatch.setattr("sharpbayes.analysis.gate.difference_bounds", remember)
+    results = measured(
+        tmp_path,
+        frame(models=2, prompts=60, samples=3),
+        roles=', sample = "sample"',
+        weights="[gate]\nmean = 0.5\ncvar = 0.5\n",
+    )
+    gate(results, results, model="m0", against_model="m1")
+    tail = float(results["evidence"]["tail_prompts"].min())
+    assert tail > 60 * 0.05 * 1.2
+    assert carried == {"mean": 60, "cvar": pytest.approx(tail)}
