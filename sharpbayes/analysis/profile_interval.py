@@ -100,12 +100,14 @@ class BootstrappedProfile:
     def _raise_upper_bound(self, name: str, interval: xr.DataArray) -> xr.DataArray:
         """Raise the upper bound of a CVaR to the limit where the tail has less than one prompt.
 
-        It is the largest value then, which no resample exceeds and which has no error.
+        It is the largest value then, which no resample exceeds and which has no error. Bounds stay
+        where resamples do not differ: such an interval is missing.
         """
         is_single = self.tail_prompts < 1.0 - ROUNDING
         if not name.endswith("cvar") or not bool(is_single.any()):
             return interval
-        unbounded = is_single & (interval["bound"] == "upper") & interval.notnull()
+        lower, upper = (interval.sel(bound=side, drop=True) for side in ("lower", "upper"))
+        unbounded = is_single & (interval["bound"] == "upper") & (lower < upper)
         return interval.where(~unbounded, self._limit(name)).transpose(*interval.dims)
 
     def difference_interval(self, name: str) -> xr.DataArray:
