@@ -9,7 +9,7 @@ from html import escape
 
 import xarray as xr
 
-from sharpbayes.errors import format_count, format_list
+from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.report.crowd_answer import crowd_answer
 from sharpbayes.report.history_answer import history_answer
 from sharpbayes.report.layout import HISTORY, list_open_checks, results_kind
@@ -25,7 +25,13 @@ from sharpbayes.report.tables.panel import (
 from sharpbayes.report.tables.slopes import slope_sentences
 from sharpbayes.report.tables.table import Table
 from sharpbayes.report.updates import update_sentences
-from sharpbayes.report.wording import is_approximate, list_texts, mark_texts, remedy_texts
+from sharpbayes.report.wording import (
+    is_approximate,
+    list_texts,
+    mark_texts,
+    remedy_texts,
+    resampled_units,
+)
 from sharpbayes.spec.files import describe_open_checks
 
 PANEL_LIMITS = (
@@ -297,8 +303,5 @@ def _not_fitted(results: xr.DataTree) -> list[str]:
     """What an interval leaves out where no model was fitted."""
     if "posterior" in results or results_kind(results) in (HISTORY, *OTHER_COMMANDS):
         return []
-    units = "items and raters"
-    if "profile_interval" in results:
-        note = str(results["profile_interval"].attrs.get("interval_note", ""))
-        units = "prompts and of generations" if "and of generations" in note else "prompts"
+    units = join_names(resampled_units(results))
     return [f"No model of the ratings was fitted: intervals contain the sampling of {units} only."]

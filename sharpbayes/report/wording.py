@@ -102,6 +102,18 @@ def contained_sources(view: View, group: str) -> str:
     return join_names([CONTAINED.get(name, name) for name in names])
 
 
+def resampled_units(results: xr.DataTree) -> tuple[str, ...]:
+    """Return what the bootstrap of results resamples.
+
+    >>> resampled_units(xr.DataTree())
+    ('items', 'raters')
+    """
+    if "profile_interval" not in results:
+        return "items", "raters"
+    note = str(results["profile_interval"].attrs.get("interval_note", ""))
+    return ("prompts", "generations") if "and of generations" in note else ("prompts",)
+
+
 def list_texts(value: object) -> list[str]:
     """Return a text, a JSON list of texts, or several texts, as a list without empty ones."""
     if isinstance(value, str) and value.startswith("["):

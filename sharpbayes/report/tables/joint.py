@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from sharpbayes.errors import format_percent
+from sharpbayes.errors import format_percent, join_names
 from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import MISSING, estimate, value_and_interval
 from sharpbayes.report.tables.panel import has_several_models, models_by_risk
-from sharpbayes.report.wording import contained_sources, has_other_judges
+from sharpbayes.report.wording import contained_sources, has_other_judges, resampled_units
 
 
 def _name_metric(view: View, metric: str) -> str:
@@ -56,9 +56,10 @@ def _group_rows(view: View) -> list[Labels]:
     return [{"group": group, "raters": int(raters.sel(group=group))} for group in known]
 
 
-def _note(view: View, *, unit: str, resampled: str) -> str:
+def _note(view: View, *, unit: str) -> str:
     """The unit, what both intervals contain, and what a star means."""
     level = format_percent(view.results["joint"].attrs["level"])
+    resampled = join_names(resampled_units(view.results))
     parts = [unit, f"Bootstrap: observed, {level} interval over {resampled}."]
     if "joint/posterior_median" in view:
         group = "posterior_profile" if "profile" in view else "posterior_responsiveness"
@@ -115,7 +116,6 @@ NATS = "Nats; lower is safer."
 UNITS = "From 0 to 1 (tau and rho from \u22121); higher is more responsive."
 VALUES = (Column("bootstrap", _bootstrap), over(_fitted, Column("posterior", _posterior)))
 CHANCE = over(_compared, "P(lowest): joint/prob_lowest | probability")
-BY_PROMPTS = partial(_note, resampled="prompts")
 TABLES = (
     *(
         TableSpec(
@@ -126,7 +126,7 @@ TABLES = (
             repeat=partial(_panel_metrics, wanted=metrics),
             rows=_models,
             columns=("{model}", *VALUES, CHANCE),
-            note=partial(BY_PROMPTS, unit=unit),
+            note=partial(_note, unit=unit),
         )
         for name, metrics, unit in (
             ("tail_risk", ("cvar", "mean"), NATS),
@@ -140,7 +140,7 @@ TABLES = (
         condition=lambda view: len(_shares(view)) != 1,  # the share of a single one is 1
         rows=_shares_of_models,
         columns=(Column("dimension", _dimension), "{model}", *VALUES),
-        note=partial(BY_PROMPTS, unit="Shares of the log-risk of the tail; they sum to 1."),
+        note=partial(_note, unit="Shares of the log-risk of the tail; they sum to 1."),
     ),
     *(
         TableSpec(
@@ -151,7 +151,7 @@ TABLES = (
             repeat=partial(_crowd_metrics, wanted=names),
             rows=_group_rows,
             columns=("{group}; {raters}", *VALUES),
-            note=partial(_note, unit=unit, resampled="items and raters"),
+            note=partial(_note, unit=unit),
         )
         for names, unit in ((("hm",), "Responsiveness, from 0 to 1 (best)."), (FURTHER, UNITS))
     ),

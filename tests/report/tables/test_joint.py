@@ -2,8 +2,10 @@
 
 import xarray as xr
 
+from sharpbayes.report.summary import plain_verdict
 from sharpbayes.report.tables.declaration import build_tables
 from sharpbayes.report.tables.joint import TABLES
+from tests.panels import frame, measured
 from tests.report.hand_made import add, fitted_panel, panel
 
 SHARES = [spec for spec in TABLES if spec.rows.__name__ == "_shares_of_models"]
@@ -29,3 +31,12 @@ def test_titles_name_the_estimates_that_there_are():
     assert cvar.title == "CVaR 95: bootstrap"
     [cvar, *_] = build_tables(TABLES[:1], fitted_panel())
     assert cvar.title == "CVaR 95: bootstrap and posterior"
+
+
+def test_it_is_named_what_was_resampled(tmp_path):
+    repeated = measured(tmp_path, frame(samples=3), roles=', sample = "sample"')
+    [cvar, *_] = build_tables(TABLES[:1], repeated)
+    assert "95% interval over prompts and generations." in cvar.note
+    assert plain_verdict(repeated).endswith("contain the sampling of prompts and generations only.")
+    [cvar, *_] = build_tables(TABLES[:1], panel())
+    assert "95% interval over prompts." in cvar.note
