@@ -98,7 +98,8 @@ def test_the_first_screen_says_what_intervals_contain_as_the_tables_do(tmp_path,
         in results["profile_interval"].attrs["interval_note"]
     )
     sentence = (
-        f"No model of the ratings was fitted: intervals contain the sampling of {units} only."
+        f"No model of the ratings was fitted: intervals contain the sampling of "
+        f"{units.replace('and of', 'and')} only."
     )
     assert verdict(results) == sentence
     assert sentence in remarks(results)
