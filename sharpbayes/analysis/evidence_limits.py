@@ -205,11 +205,11 @@ def _unresolved_pairs(evidence: xr.Dataset) -> list[tuple[str, str]]:
     if _fewest_prompts(evidence) < MIN_PROMPTS or unequal_judges(evidence):
         resolved[:] = False
     names = evidence["policy_score"].to_series().sort_values(kind="stable").index
-    at = evidence.get_index("model").get_indexer(names)
+    positions = evidence.get_index("model").get_indexer(names)
     return [
         (names[i], names[j])
-        for i, j in combinations(range(len(at)), 2)
-        if not resolved[at[i], at[j]]
+        for i, j in combinations(range(len(positions)), 2)
+        if not resolved[positions[i], positions[j]]
     ]
 
 

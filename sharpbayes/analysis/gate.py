@@ -102,7 +102,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         deviations,
         confidence=gate.confidence,
         upper_confidence=confidence,
-        freedom=_freedom(comparison, margin, plan.weights.tail.alpha),
+        freedom=_freedom(comparison, margin, plan),
         errors=errors,
         error=error,
     )
@@ -290,14 +290,14 @@ def drift_of_judges(values: xr.DataArray) -> xr.DataArray:
     return now - then
 
 
-def _freedom(comparison: Comparison, margin: xr.DataArray, alpha: float) -> xr.DataArray:
+def _freedom(comparison: Comparison, margin: xr.DataArray, plan: ProfilePlan) -> xr.DataArray:
     """Number of prompts that carry each metric: of a tail only those in it."""
     present = comparison.study.scores["score"] >= 0
     answered = present.any([dim for dim in present.dims if dim not in ("model", "prompt")])
     fewest = int(answered.sum("prompt").min())
-    tail = fewest * (1.0 - alpha)
+    tail = fewest * (1.0 - plan.weights.tail.alpha)
     if "sample" in present.dims:
-        tail = float(build_profile_plan(comparison.study).tail_prompts.min())
+        tail = float(plan.tail_prompts.min())
     labels = [str(label) for label in margin["metric"].to_numpy()]
     carrying = [fewest if name in OF_ALL_PROMPTS else tail for name in labels]
     return xr.DataArray(carrying, margin.coords, "metric").clip(min=1.0)

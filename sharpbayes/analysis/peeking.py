@@ -245,19 +245,9 @@ def _cvar_claims(bootstrapped: BootstrappedProfile) -> NDArray[np.int64]:
     for row in np.flatnonzero(carried):
         one = bootstrapped
         if "simulation" in bootstrapped.prompts.dims:
-            observed, resampled = (
-                x.isel(simulation=row) for x in (bootstrapped.observed, bootstrapped.resampled)
-            )
-            prompts, tail_prompts = (
-                x.isel(simulation=row) for x in (bootstrapped.prompts, bootstrapped.tail_prompts)
-            )
-            one = replace(
-                one,
-                observed=observed,
-                resampled=resampled,
-                prompts=prompts,
-                tail_prompts=tail_prompts,
-            )
+            names = ("observed", "resampled", "prompts", "tail_prompts")
+            parts = {name: getattr(bootstrapped, name).isel(simulation=row) for name in names}
+            one = replace(bootstrapped, **parts)
         [claims[row]] = _signs(_pair_bounds(one.joint_difference("cvar")["_joint"]))
     return claims
 

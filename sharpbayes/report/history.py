@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.report.layout import CROWD, PANEL, results_kind
 from sharpbayes.report.release import (
     choose_model,
@@ -99,8 +100,13 @@ def _units(releases: Mapping[str, xr.DataTree]) -> list[str]:
     units: list[str] = []
     for results in releases.values():
         joint = results["joint"].to_dataset()
-        units += map(str, joint["model" if "model" in joint.dims else "group"].to_numpy())
+        units += map(str, joint[_unit_dim(joint)].to_numpy())
     return list(dict.fromkeys(units))
+
+
+def _unit_dim(joint: xr.Dataset) -> str:
+    """Whether numbers are of models or of groups of raters."""
+    return "model" if "model" in joint.dims else "group"
 
 
 def _numbers(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
@@ -110,11 +116,8 @@ def _numbers(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
         joint = results["joint"].to_dataset()
         fitted = results.attrs["status"] == CONVERGED and POSTERIOR[0] in joint
         names = [*ESTIMATES, *(POSTERIOR if fitted else ())]
-        # An interval without width is none: equal resamples show no uncertainty.
-        lower, upper = (joint[ESTIMATES[1]].sel(bound=x, drop=True) for x in ("lower", "upper"))
-        joint[ESTIMATES[1]] = joint[ESTIMATES[1]].where(lower < upper)
-        unit = "model" if "model" in joint.dims else "group"
-        tables.append(joint[names].rename({unit: "unit"}).drop_attrs())
+        joint = joint.assign(intervals_with_width(joint[[ESTIMATES[1]]]))
+        tables.append(joint[names].rename({_unit_dim(joint): "unit"}).drop_attrs())
     return xr.concat(tables, _labels(releases), join="outer", data_vars="all")
 
 

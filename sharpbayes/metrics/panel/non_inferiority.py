@@ -53,11 +53,12 @@ def difference_bounds(
     interval = partial(symmetric_interval, *data, freedom=freedom)
     if errors is not None and error is not None:
         interval = partial(symmetric_studentized_interval, *data, errors, error, freedom=freedom)
-    each = xr.full_like(difference, confidence) if upper_confidence is None else upper_confidence
+    if upper_confidence is None:
+        upper_confidence = xr.full_like(difference, confidence)
     upper = xr.full_like(difference, np.nan)
-    for level in np.unique(each):
+    for level in np.unique(upper_confidence):
         bound = interval(level=2 * level - 1).sel(bound="upper", drop=True)
-        upper = bound.where(each == level, upper)
+        upper = bound.where(upper_confidence == level, upper)
     share = (1 - confidence) / difference.sizes["metric"]
     lower = interval(level=1 - 2 * share).sel(bound="lower", drop=True)
     bounds = xr.concat([lower, upper], "bound", coords="minimal", compat="override")

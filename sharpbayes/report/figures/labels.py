@@ -110,9 +110,9 @@ def find_fonts(figure: "Figure") -> tuple[list[str], bool]:
     lacking -= _list_letters(findfont(FONT))
     fonts = []
     for name, path in sorted({(font.name, font.fname) for font in fontManager.ttflist}):
-        found = lacking & _list_letters(path) if lacking and name != NO_FONT else set()
-        lacking -= found
-        fonts += [name] * bool(found)
+        letters = lacking & _list_letters(path) if lacking and name != NO_FONT else set()
+        lacking -= letters
+        fonts += [name] * bool(letters)
     return fonts, bool(lacking)
 
 

@@ -271,9 +271,9 @@ def _grid(table: Table, width: int) -> str:
         table.header, _columns(table), numeric_columns(table), strict=True
     ):
         # Only long texts are broken to make room, never a number or an interval.
-        whole = is_number or max(map(cell_len, cells)) <= TEXT
+        is_unbroken = is_number or max(map(cell_len, cells)) <= TEXT
         justify: Literal["left", "right"] = "right" if is_number else "left"
-        grid.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=whole)
+        grid.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=is_unbroken)
     grid.columns[0].width, grid.columns[0].no_wrap = label_width, True
     long_labels = []
     for row in table.rows:
