@@ -17,7 +17,7 @@ from sharpbayes.analysis.gate_study import (
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.tolerance import select_value
 from sharpbayes.errors import SpecError
-from sharpbayes.metrics.panel.evidence import is_saturated
+from sharpbayes.metrics.panel.evidence import count_prompts, is_saturated, tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import (
     LEAST_PROMPTS,
     UNDECIDED,
@@ -102,7 +102,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         deviations,
         confidence=gate.confidence,
         upper_confidence=confidence,
-        freedom=_freedom(comparison, margin, plan),
+        freedom=_freedom(margin, plan),
         errors=errors,
         error=error,
     )
@@ -290,16 +290,23 @@ def drift_of_judges(values: xr.DataArray) -> xr.DataArray:
     return now - then
 
 
-def _freedom(comparison: Comparison, margin: xr.DataArray, plan: ProfilePlan) -> xr.DataArray:
-    """Number of prompts that carry each metric: of a tail only those in it."""
-    present = comparison.study.scores["score"] >= 0
-    answered = present.any([dim for dim in present.dims if dim not in ("model", "prompt")])
-    fewest = int(answered.sum("prompt").min())
-    tail = fewest * (1.0 - plan.weights.tail.alpha)
-    if "sample" in present.dims:
-        tail = float(plan.tail_prompts.min())
-    labels = [str(label) for label in margin["metric"].to_numpy()]
-    carrying = [fewest if name in OF_ALL_PROMPTS else tail for name in labels]
+def _freedom(margin: xr.DataArray, plan: ProfilePlan) -> xr.DataArray:
+    """Return the number of prompts that carry each metric, the fewest of any side, over (metric).
+
+    Of a tail these are the prompts in it; of the worst dimension those of the one with the fewest.
+    """
+    risk, alpha = plan.table["log_risk"], plan.weights.tail.alpha
+    of_dimension = tail_prompts(plan.table["harm"], alpha=alpha, weights=plan.target_weights())
+
+    def count(label: str) -> xr.DataArray:
+        kind, _, dimension = label.partition(" ")
+        if kind in OF_ALL_PROMPTS:
+            return count_prompts(risk)
+        if kind == "cvar":
+            return plan.tail_prompts
+        return of_dimension.sel(dimension=dimension) if dimension else of_dimension
+
+    carrying = [float(count(str(label)).min()) for label in margin["metric"].to_numpy()]
     return xr.DataArray(carrying, margin.coords, "metric").clip(min=1.0)
 
 

@@ -12,6 +12,10 @@ from sharpbayes.execution.tasks import MapFunction, ignore_result
 
 # What NumPy says of a mean, a quantile or a variance of nothing, which is NaN here as it should be.
 OF_NOTHING = ("Mean of empty slice", "All-NaN slice encountered", "Degrees of freedom <= 0")
+# What statsmodels says of a fit that has not converged, which is read from the fit.
+OF_FITS = (
+    ".*(did not converge|failed to converge|on the boundary|Retrying MixedLM|is singular|Hessian)",
+)
 
 
 def trim_memory() -> None:
@@ -46,13 +50,13 @@ def run_both[A, B](task: Callable[[], A], background: Callable[[], B]) -> tuple[
 
 @contextmanager
 def _start_threads(number: int) -> Iterator[ThreadPoolExecutor]:
-    """Give threads on which numbers of nothing warn of nothing.
+    """Give threads on which neither numbers of nothing nor fits without convergence warn.
 
-    xarray turns these warnings off around each mean, for the whole process: a thread that has
-    finished turns them on under another that has not.
+    Both are turned off where they are expected, for the whole process: a thread that has finished
+    turns them on under another that has not.
     """
     with catch_warnings():
-        for message in OF_NOTHING:
+        for message in (*OF_NOTHING, *OF_FITS):
             filterwarnings("ignore", message)
         with ThreadPoolExecutor(number) as pool:
             yield pool

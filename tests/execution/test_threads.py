@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -41,6 +42,31 @@ def test_a_mean_of_nothing_warns_on_no_thread():
     assert np.isnan(run_both(mean_of_nothing, mean_of_nothing)).all()
     with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
         mean_of_nothing()
+
+
+@pytest.mark.parametrize("text", ["MixedLM failed to converge", "The MLE may be on the boundary"])
+def test_a_fit_without_convergence_warns_on_no_thread(text):
+    """Filters belong to the process: what the fit has set is lost when the other task is left."""
+    entered, turned_off, left = (threading.Event() for _ in range(3))
+
+    def other():
+        with warnings.catch_warnings():
+            entered.set()
+            turned_off.wait(10)
+        left.set()
+
+    def fit():
+        entered.wait(10)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            turned_off.set()
+            left.wait(10)
+            warnings.warn(text, stacklevel=1)
+
+    run_both(other, fit)
+    assert left.is_set()
+    with pytest.warns(UserWarning, match=text):
+        warnings.warn(text, stacklevel=1)
 
 
 VALUES = xr.DataArray(np.random.default_rng(1).normal(size=40), dims="prompt")

@@ -9,7 +9,7 @@ converged by 1,000 draws of the first attempt is one that four chains of 1,000 d
 before, would fit too.
 
 ``python -m tests.references.convergence_rates --out rates.csv --panels 200`` goes on where it was
-stopped; ``--table`` prints the rates.
+stopped; ``--first`` leaves out panels of lower numbers, ``--table`` prints the rates.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def run(path, options):
         writer = csv.DictWriter(file, FIELDS)
         if not known:
             writer.writeheader()
-        for number in range(options.panels):
+        for number in range(options.first, options.panels):
             facts, ratings = make_panel(number, options.most_prompts)
             if len(ratings.score) > options.most_ratings:
                 continue
@@ -135,6 +135,7 @@ def main():
     """Fit panels, or print the table of what was fitted."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--panels", type=int, default=200)
     parser.add_argument("--most-prompts", type=int, default=200)
     parser.add_argument("--most-ratings", type=int, default=1_000_000)

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.report.figures.catalogue import page_figures
+from sharpbayes.report.figures.history import NOT_COMPARED
+from sharpbayes.report.figures.history import releases as draw_releases
 from sharpbayes.report.history import history
 from sharpbayes.report.page import page_text
 from sharpbayes.report.summary import answer
@@ -111,6 +113,17 @@ def test_a_history_claims_no_more_than_the_evidence(releases, tree):
         results["evidence"] = xr.DataTree(evidence.assign_attrs(carried))
     choices = history(enough)["history"]["choice"].to_numpy()
     assert not [text for text in choices if "mean log-risk" in text]
+
+
+def test_no_line_joins_what_is_not_compared(tree, crowd):
+    """24 prompts have no tail; responsiveness of a crowd has no such limit."""
+    for results, joined in ((tree, False), (history({"may": crowd, "june": crowd}), True)):
+        figure = draw_releases(results)
+        lines = figure.axes[0].get_lines()
+        drawn = [line for line in lines if np.isfinite(line.get_ydata()).any()]
+        assert len(drawn) == results["history"].sizes["unit"]
+        assert {line.get_linestyle() != "None" for line in drawn} == {joined}
+        assert [text.get_text() for text in figure.texts] == ([] if joined else [NOT_COMPARED])
 
 
 def test_an_interval_without_width_is_missing_and_moves_nothing(releases):

@@ -620,15 +620,21 @@ def test_studies_that_measure_otherwise_say_how_and_what_to_write(store, old, li
         gate(store("same", release(1)), changed)
 
 
-def test_repeated_answers_carry_a_tail_by_their_effective_prompts(tmp_path, monkeypatch):
-    """Answers that vary spread a tail over more prompts than n (1 - alpha)."""
-    carried = {}
+@pytest.fixture
+def carried(monkeypatch):
+    """Number of prompts that carry each metric, once a gate was asked."""
+    numbers = {}
 
     def remember(*values, freedom, **options):
-        carried.update(zip(freedom["metric"].values.tolist(), freedom.values.tolist(), strict=True))
+        numbers.update(zip(freedom["metric"].values.tolist(), freedom.values.tolist(), strict=True))
         return difference_bounds(*values, freedom=freedom, **options)
 
     monkeypatch.setattr("sharpbayes.analysis.gate.difference_bounds", remember)
+    return numbers
+
+
+def test_repeated_answers_carry_a_tail_by_their_effective_prompts(tmp_path, carried):
+    """Answers that vary spread a tail over more prompts than n (1 - alpha)."""
     results = measured(
         tmp_path,
         frame(models=2, prompts=60, samples=3),
@@ -639,3 +645,18 @@ def test_repeated_answers_carry_a_tail_by_their_effective_prompts(tmp_path, monk
     tail = float(results["evidence"]["tail_prompts"].min())
     assert tail > 60 * 0.05 * 1.2
     assert carried == {"mean": 60, "cvar": pytest.approx(tail)}
+
+
+def test_a_dimension_is_carried_by_the_prompts_that_were_scored_for_it(tmp_path, carried):
+    table = frame(models=2, prompts=60)
+    table.loc[table["prompt"] < "p20", "truth"] = np.nan
+    margins = "[gate]\nmean = 0.5\ncvar = 0.5\nworst_dimension = 0.1\ndimension = 0.1\n"
+    results = measured(tmp_path, table, weights=margins)
+    gate(results, results, model="m0", against_model="m1")
+    of_tails = {
+        "cvar": 2.0,
+        "worst_dimension": 2.0,
+        "dimension bias": 3.0,
+        "dimension epistemic": 2.0,
+    }
+    assert carried == pytest.approx({"mean": 40.0} | of_tails)

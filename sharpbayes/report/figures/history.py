@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.figures.labels import wrap_names
-from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, panels
+from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, add_note, panels
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.history import name_metric
 
@@ -15,16 +15,19 @@ if TYPE_CHECKING:
 
 # Units that a reader can follow, and how far they stand apart at a release.
 MOST_UNITS, APART = 12, 0.06
+NOT_COMPARED = "Hollow marks: the evidence of the release does not carry a comparison of CVaR."
 
 
 def releases(results: xr.DataTree) -> "Figure | None":
     """Draw CVaR of each model, or HM of each group, with its interval at every release.
 
     The posterior where a release has one, else the observed value with its bootstrap interval.
-    None where no value is known.
+    A release whose evidence does not carry a comparison of CVaR has hollow marks, and no line joins
+    them. None where no value is known.
     """
     data = results["history"].to_dataset()
     metric = "cvar" if "cvar" in data["metric"] else "hm"
+    compared = data["tells_tails"] | (metric != "cvar")
     value, interval = _estimates(data.sel(metric=metric))
     known = [str(u) for u in data["unit"].to_numpy() if bool(value.sel(unit=u).notnull().any())]
     if not known:
@@ -38,11 +41,16 @@ def releases(results: xr.DataTree) -> "Figure | None":
         ends = interval.sel(unit=unit).transpose("bound", "release").to_numpy()
         style = LINES[number % len(LINES)]
         axes.vlines(at_release, *ends, color=style["color"], linewidth=1.2)
-        axes.plot(at_release, value.sel(unit=unit), label=name, **style)
+        of_unit = value.sel(unit=unit)
+        axes.plot(at_release, of_unit.where(compared), label=name, **style)
+        hollow = style | {"linestyle": "none", "fillstyle": "none"}
+        axes.plot(at_release, of_unit.where(~compared), **hollow)
     axes.set_xticks(place, names)
     axes.set_ylabel(name_metric(View(results), metric))
     axes.grid(axis="y")
     axes.legend(**LEGEND_OUTSIDE)
+    if not bool(compared.all()):
+        add_note(figure, NOT_COMPARED)
     return figure
 
 

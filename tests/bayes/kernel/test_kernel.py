@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import mpmath
@@ -16,6 +17,7 @@ from sharpbayes.bayes.graph import verification
 from sharpbayes.bayes.graph.held_means import put_sampled
 from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.verification import graph_density, verify_kernel
+from sharpbayes.bayes.kernel import blocks
 from sharpbayes.bayes.kernel.density import constrain, density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import (
@@ -156,6 +158,27 @@ def test_blocks_of_cells_with_one_rating_have_the_density_of_the_graph(likelihoo
     design = build_design(ratings, model)
     assert (parameter_layout(design).kernel_data.block_run >= 0).sum() > len(SCALES)
     assert_same(design, seed=5)
+
+
+def test_of_many_cells_those_with_the_most_ratings_are_first(rng, monkeypatch):
+    """The density is that of the graph, and of cells in the order of their levels."""
+    ratings = panel_ratings(rng, models=4, prompts=12, judges=8)
+    kept = rng.random(len(ratings.score)) < 0.3 + 0.7 * (ratings.factors["prompt"].codes % 3 == 0)
+    columns = {name: column(x.labels, x.codes[kept]) for name, x in ratings.factors.items()}
+    ratings = Ratings(ratings.score[kept], columns, ratings.scales)
+    model = model_from([{"by": ["model", "prompt"]}], discrimination=[{"by": ["indicator"]}])
+    design = build_design(ratings, model)
+    _, _, (in_order, slope), _ = compared(design, seed=3)
+    monkeypatch.setattr(blocks, "CACHED_CELLS", 1)
+    flat, _, (value, slope_by_count), _ = compared(design, seed=3)
+    assert value == pytest.approx(in_order, rel=1e-12)
+    np.testing.assert_allclose(slope_by_count, slope, rtol=1e-9, atol=1e-9)
+    data = flat.kernel_data
+    for first, last in pairwise(data.cell_start):
+        counts = np.bincount(data.rating_cell, minlength=data.cell_start[-1])[first:last]
+        assert (np.diff(counts) <= 0).all()
+        assert counts[0] > counts[-1]
+    assert_same(design, seed=4)
 
 
 @pytest.mark.parametrize("judges", [1, 3])
