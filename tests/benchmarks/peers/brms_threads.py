@@ -13,6 +13,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 from importlib.metadata import version
@@ -29,6 +30,10 @@ SCRIPTS = Path(__file__).parent
 FLAGS = ("-std=c++17", "-O3", "-w", "-DSTAN_THREADS", "-D_REENTRANT", "-DBOOST_DISABLE_ASSERTS")
 SUNDIALS = ("cvodes", "idas", "kinsol", "nvecserial")
 LIBRARIES = ("-l:libtbb.so.2", *(f"-lsundials_{name}" for name in SUNDIALS))
+# A declaration such as ``int J[N];``: type, name, size and what follows.
+OLD_ARRAY = re.compile(
+    r"\b((?:int|real|vector)(?:<[^>]*>)?(?:\[[^\]]*\])?) (\w+)\[([^\]]*)\](\s*[=;])"
+)
 # Seconds before the limit at which chains stop: the draws have to be read.
 RESERVE = 25
 
@@ -41,6 +46,19 @@ def stan():
 def write_code(data, folder):
     """What brms writes for a csv file of ratings: model.stan, data.json and terms.json."""
     subprocess.run(["Rscript", SCRIPTS / "brms_code.R", data, folder], check=True)
+    code = folder / "model.stan"
+    code.write_text(rewrite_arrays(code.read_text("utf-8")), encoding="utf-8")
+
+
+def rewrite_arrays(code):
+    """Arrays as Stan writes them since 2.33; older versions of brms write them as before.
+
+    >>> rewrite_arrays("  int<lower=1> J_1[N];  vector[K] z[M];")
+    '  array[N] int<lower=1> J_1;  array[M] vector[K] z;'
+    >>> rewrite_arrays("real f(int[] seq, data int[] Y)")
+    'real f(array[] int seq, data array[] int Y)'
+    """
+    return OLD_ARRAY.sub(r"array[\3] \1 \2\4", code.replace("int[]", "array[] int"))
 
 
 def program(folder):
