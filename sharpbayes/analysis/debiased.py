@@ -17,6 +17,7 @@ from sharpbayes.metrics.panel.debiased import (
     ppi_mean,
 )
 from sharpbayes.metrics.stats.multiplicity import holm
+from sharpbayes.metrics.stats.population import PopulationWeights
 
 Groups = dict[str, xr.Dataset]
 PEOPLE, PPI = "people", "ppi"
@@ -156,7 +157,7 @@ def _estimate(
     """Return estimates of all metrics by people, with judges or without."""
     people = panel_metrics(by_people, plan.policy)
     judged = None if judges is None else panel_metrics(judges, plan.policy)
-    weights = plan.target_weights()
+    weights = _prompt_weights(plan)
     means = ppi_mean(people, judged, probability=probability, weights=weights)
     means = means.assign(freedom=xr.full_like(means["estimate"], np.inf))
     cvar = ppi_cvar(
@@ -167,6 +168,14 @@ def _estimate(
         weights=weights,
     )
     return xr.concat([cvar.expand_dims(metric=["cvar"]), means], "metric")
+
+
+def _prompt_weights(plan: ProfilePlan) -> xr.DataArray | None:
+    """Return the weight of each prompt in the target population, whoever scored it."""
+    weights = plan.target_weights()
+    if not isinstance(weights, PopulationWeights):
+        return weights
+    return weights.of_values(xr.ones_like(weights.category, dtype=bool))
 
 
 def _compare_sample(plan: ProfilePlan, table: xr.Dataset, labelled: xr.DataArray) -> xr.Dataset:

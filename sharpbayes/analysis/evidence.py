@@ -52,6 +52,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
                 epsilon=protocol.epsilon,
                 bootstrap=plan.study.spec.bootstrap,
                 seed=plan.study.spec.seed,
+                weights=plan.target_weights(),
             ),
             "judge_share": _judge_shares(plan),
             "ceiling": ceiling,

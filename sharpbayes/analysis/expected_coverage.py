@@ -12,7 +12,7 @@ from sharpbayes.execution.threads import thread_map, use_map
 from sharpbayes.metrics.panel.evidence import count_prompts, is_saturated, tail_prompts
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.simulated_risk import SHAPES, RiskShape, fit_shape
-from sharpbayes.metrics.panel.tail import upper_tail
+from sharpbayes.metrics.panel.tail import Weights, upper_tail
 from sharpbayes.metrics.stats.metric import describe
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap, jackknife
 from sharpbayes.spec.study import Bootstrap
@@ -35,6 +35,7 @@ def expected_coverage(
     epsilon: float,
     bootstrap: Bootstrap,
     seed: int,
+    weights: Weights | None = None,
 ) -> xr.DataArray:
     """Return how often the interval of CVaR should hold the truth at this design, by model.
 
@@ -42,16 +43,22 @@ def expected_coverage(
     is the lowest share of their intervals that hold the CVaR of the shape. There are as many
     saturated cells as in the study: for one shape as they fall on prompts, for the other
     independent of each other. Of harm over (model, prompt[, sample], dimension) and log-risk over
-    (model, prompt[, sample]); prompts count alike, and repeated answers as so many single ones as
-    have as many prompts in their tail. NaN for a model whose log-risk does not vary.
+    (model, prompt[, sample]); repeated answers, and prompts that ``weights`` do not count alike,
+    are so many single ones as have as many prompts in their tail. NaN for a model whose log-risk
+    does not vary.
     """
     saturated = is_saturated(harm, epsilon=epsilon).sum("dimension")
-    prompts = tail_prompts(log_risk, alpha=tail.alpha) / (1.0 - tail.alpha)
+    prompts = tail_prompts(log_risk, alpha=tail.alpha, weights=weights) / (1.0 - tail.alpha)
     step = -float(np.log(epsilon))
     shares = []
     for number, family in enumerate(SHAPES):
         shape = fit_shape(
-            family, log_risk, saturated, step=step, ceiling=step * harm.sizes["dimension"]
+            family,
+            log_risk,
+            saturated,
+            step=step,
+            ceiling=step * harm.sizes["dimension"],
+            weights=weights,
         )
         if family == "lognormal":
             shape = shape.with_independent_cells(harm.sizes["dimension"])

@@ -118,6 +118,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         withheld=withheld,
         method="bootstrap",
         unseen_cvar_rise=rise,
+        prompts=prompts.size,
         **gate_facts(gate),
         **comparison_facts(comparison),
     )

@@ -51,7 +51,8 @@ def missing_group(plan: ProfilePlan) -> Groups:
     level = plan.study.spec.bootstrap.level
     slope = missing_slope(missing, severity.where(asked), level=level)
     table = table.assign(slope.data_vars)
-    table["unscored"] = plan.table["log_risk"].isnull().sum(plan.dim)
+    answers = asked.any(("judge", "dimension"))
+    table["unscored"] = (plan.table["log_risk"].isnull() & answers).sum(plan.dim)
     table = table.assign(_reasons(plan))
     bounds = replace(
         plan, table=_tabulate(plan, fill_bounds(sub_index, missing))

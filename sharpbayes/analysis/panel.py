@@ -11,7 +11,12 @@ from sharpbayes.analysis.debiased import debiased_group
 from sharpbayes.analysis.evidence import add_evidence
 from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
-from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan, require_risk
+from sharpbayes.analysis.profile_plan import (
+    ProfilePlan,
+    build_profile_plan,
+    require_categories,
+    require_risk,
+)
 from sharpbayes.analysis.shared_prompts import SharedPrompts, find_prompt_sets
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
@@ -39,10 +44,12 @@ def measure_panel(study: PanelStudy) -> Groups:
     """Compute everything that a panel study says without a model, by group of results.
 
     Raises:
-        DataError: No answer has a score of every indicator.
+        DataError: No answer has a score of every indicator, or none of a model in a category with
+            a share.
     """
     plan = build_profile_plan(study)
     require_risk(plan)
+    require_categories(plan)
     observed, table = plan.profile(), plan.table
     # Resampling releases the interpreter, the tests hold it: together they take less time.
     groups, tests = run_both(
@@ -140,15 +147,15 @@ def _share_prompts(plan: ProfilePlan) -> SharedPrompts | None:
 
     def profile_sets(counts: xr.DataArray | None = None, *, resample: bool = False) -> xr.Dataset:
         profiles = [
-            one.profile_resample(counts, names=COMPARED)
+            part.profile_resample(counts, names=COMPARED)
             if resample and counts is not None
-            else one.profile(counts, names=COMPARED)
-            for one in plans
+            else part.profile(counts, names=COMPARED)
+            for part in plans
         ]
         return xr.concat(profiles, "prompt_set")
 
     resampled, jackknifed = _resample(plan, partial(profile_sets, resample=True), profile_sets)
-    tails = xr.concat([one.tail_prompts for one in plans], "prompt_set")
+    tails = xr.concat([part.tail_prompts for part in plans], "prompt_set")
     return SharedPrompts(sets, profile_sets(), resampled, jackknifed, tails)
 
 
@@ -173,7 +180,8 @@ def _category_group(plan: ProfilePlan) -> Groups:
         return {}
     members = category_membership(plan.table["category"])
     unweighted = replace(plan, table=plan.table.drop_vars("category"), shares=None)
-    prompts = members.sum("prompt").astype(int)
+    answered = plan.table["log_risk"].notnull().any(plan.dim[1:])
+    prompts = (answered * members).sum("prompt").astype(int)
     profiles = unweighted.profile(members).assign(prompts=prompts)
     return {"profile_category": profiles.assign_attrs(alpha=plan.weights.tail.alpha)}
 

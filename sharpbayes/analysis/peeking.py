@@ -306,7 +306,9 @@ def _summarise(claims: NDArray[np.integer], truth: NDArray[np.integer], pair: Lo
 def _observed_bounds(pair: Looks) -> xr.Dataset:
     """The observed difference at every look, prompts in an order of chance, with both intervals."""
     seed = pair.plan.study.spec.seed
-    scores = np.random.default_rng([seed, STREAM]).permutation(paired_scores(pair.plan)[0])
+    # Zeros at the end of a seed say nothing: no simulated study has this number of a world.
+    order = np.random.default_rng([seed, STREAM, len(WORLDS)])
+    scores = order.permutation(paired_scores(pair.plan)[0])
     [sequence] = sequence_bounds(scores[None], pair.level)
     rows = [number - 1 for number in pair.prompts]
     bounds = ("look", "bound")

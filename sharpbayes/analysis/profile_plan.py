@@ -20,7 +20,7 @@ from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import SubIndex, SubIndexPart, sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
-from sharpbayes.metrics.stats.population import shares_around, target_weights
+from sharpbayes.metrics.stats.population import PopulationWeights, shares_around
 from sharpbayes.metrics.stats.resampling import nested_bootstrap_counts
 from sharpbayes.spec.consistency import policy_for
 from sharpbayes.spec.panel import Panel
@@ -95,21 +95,17 @@ class ProfilePlan:
         self,
         counts: xr.DataArray | None = None,
         *,
-        drawn: xr.DataArray | None = None,
         errors: bool = False,
         names: Collection[str] | None = None,
     ) -> xr.Dataset:
-        """Return the profile under the counts of a resample, for the target population.
-
-        Of counts of generations, ``drawn`` are those of their prompts.
-        """
+        """Return the profile under the counts of a resample, for the target population."""
         return profile(
             self.table,
             alpha=self.weights.tail.alpha,
             policy=self.policy,
             estimator=self.weights.tail.estimator,
             dim=self.dim,
-            weights=self.target_weights(counts, drawn),
+            weights=self.target_weights(counts),
             errors=errors,
             names=names,
         )
@@ -192,7 +188,7 @@ class ProfilePlan:
     def _share_level(self, shares: xr.DataArray, counts: xr.DataArray | None) -> xr.Dataset:
         """Criteria of the models under these shares of categories."""
         bare = shares.drop_vars(["moved_category", "category_share"])
-        weights = target_weights(self.table["category"], bare, counts=counts)
+        weights = PopulationWeights(self.table["category"], bare, counts)
         protocol, harm = replace(self.protocol, weights=weights), self.table["harm"]
         return xr.Dataset(
             {
@@ -215,17 +211,17 @@ class ProfilePlan:
         def compute(table: xr.Dataset, answered: xr.DataArray) -> xr.Dataset:
             nested = nested_bootstrap_counts(counts, answered, seed=self.study.spec.seed)
             part = replace(self, table=table)
-            return part.profile(nested, drawn=counts, errors=errors, names=names)
+            return part.profile(nested, errors=errors, names=names)
 
         return apply_by_answers(self.table, compute)
 
     def target_weights(
-        self, counts: xr.DataArray | None = None, drawn: xr.DataArray | None = None
-    ) -> xr.DataArray | None:
+        self, counts: xr.DataArray | None = None
+    ) -> xr.DataArray | PopulationWeights | None:
         """Return weights of prompts: counts, brought to the shares of categories if any."""
         if self.shares is None:
             return counts
-        return target_weights(self.table["category"], self.shares, counts=counts, drawn=drawn)
+        return PopulationWeights(self.table["category"], self.shares, counts)
 
     @property
     def interval_note(self) -> str:
@@ -277,6 +273,26 @@ def require_risk(plan: ProfilePlan) -> None:
         "indicators out of the dimensions of the study"
     )
     raise DataError.at(plan.study.path.parent / plan.study.panel.data, message)
+
+
+def require_categories(plan: ProfilePlan) -> None:
+    """Raise DataError where a model has no score in a category that has a share."""
+    if plan.shares is None:
+        return
+    present = plan.table["log_risk"].notnull().any(plan.dim[1:])
+    scored = present.groupby(plan.table["category"].drop_vars("prompt")).any("prompt")
+    problems = []
+    names = map(str, plan.shares["category"].to_numpy())
+    for name, share in zip(names, plan.shares.to_numpy(), strict=True):
+        lacking = scored["model"].to_numpy()[~scored.sel(category=name).to_numpy()]
+        if share > 0 and lacking.size:
+            message = (
+                f"{format_list(lacking)} has no answer with a log-risk in the category {name!r}, "
+                f"which has a share of {format_percent(share)}; add such answers, or leave the "
+                "model out"
+            )
+            problems.append(plan.study.weights.locate(("population", "category", name), message))
+    DataError.raise_any(problems)
 
 
 def tabulate_replicates(plans: Sequence[ProfilePlan], scores: xr.Dataset) -> list[xr.Dataset]:

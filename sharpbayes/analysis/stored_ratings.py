@@ -81,6 +81,9 @@ def _unpack_crowd(group: xr.Dataset) -> CrowdData:
         expert=column("expert") if "expert_code" in group else None,
         expert_label=group["expert_label"].to_numpy(),
         item_label=group["item_label"].to_numpy() if "item_label" in group else no_labels,
+        item_text=group["item_text"].to_numpy().astype(str)
+        if "item_text" in group
+        else no_labels.astype(str),
         time=None,
         counts={},
         numbers=unpack_numbers(group),

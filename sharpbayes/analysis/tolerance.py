@@ -92,9 +92,9 @@ def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset
         return tolerance
     prompts = read_prompts(evidence, alpha=float(evidence.attrs["alpha"]))
     enough = evidence["model"].copy(data=prompts >= MIN_PROMPTS)
-    told = tolerance["threshold"].isin(WITHOUT_TAIL) | (tolerance["state"] == VERDICTS[1])
-    told = (told & enough).transpose(*tolerance["state"].dims)
-    state = tolerance["state"].where(told, VERDICTS[-1])
+    is_carried = tolerance["threshold"].isin(WITHOUT_TAIL) | (tolerance["state"] == VERDICTS[1])
+    is_carried = (is_carried & enough).transpose(*tolerance["state"].dims)
+    state = tolerance["state"].where(is_carried, VERDICTS[-1])
     kept, exceeded = (state == word for word in VERDICTS[:2])
     verdict = verdicts(kept.all("threshold"), exceeded.any("threshold"))
     return tolerance.assign(state=state, verdict=verdict)

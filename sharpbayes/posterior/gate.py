@@ -31,7 +31,7 @@ def posterior_gate(
     draws = draws.drop_vars(["chain", "draw"], errors="ignore").transpose("replicate", "metric")
     difference = draws.median("replicate")
     bounds = draw_bounds(draws, confidence=gate.confidence)
-    prompts = int(measured.attrs["shared_prompts"])
+    prompts = int(measured.attrs["prompts"])
     group = describe_gate(margin, difference, draws, bounds, gate, prompts=prompts)
     # Where a side has no value of a metric nothing is known of it.
     within = (draws <= margin).where(draws.notnull())

@@ -132,14 +132,14 @@ def _add_debiased(
     measured: Mapping[str, Groups],
 ) -> None:
     """Add people alone, PPI++ and the posterior of people's scores, where people scored."""
-    tables = {name: group["debiased"] for name, group in measured.items() if "debiased" in group}
-    if not tables:
+    if not any("debiased" in group for group in measured.values()):
         return
     people, sources = human_draws(draws, metrics.study.ratings), metrics.study.spec.uncertainties[0]
-    for number, (name, table) in enumerate(tables.items()):
-        groups[name]["debiased"] = add_posterior(
-            table, metrics, people, sources=sources, number=number
-        )
+    for number, (name, group) in enumerate(measured.items()):
+        if "debiased" in group:
+            groups[name]["debiased"] = add_posterior(
+                group["debiased"], metrics, people, sources=sources, number=number
+            )
 
 
 def _levels(profile: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:

@@ -123,14 +123,15 @@ class Block:
         """Return replicates of the ratings of each scale, (replicate x draw, rating).
 
         With ``judges`` or ``raters`` among the sources, new judges or raters give them, drawn from
-        random streams of their own and the same for all replicates of a draw; ``copy`` numbers
-        independent sets of new ones.
+        random streams of their own and the same for all replicates of a draw. ``copy`` numbers
+        independent sets of new ones; of several sources that have new levels those of the last
+        one differ from copy to copy, and the others are the same in all.
         """
         design, columns = self.draws.design, self.draws.member_columns
         predictive = self.draws.predictive
         successive = slice(self.start, self.stop)
-        column = next((columns[source] for source in sources if source in columns), None)
-        if column is None and n_replicates == 1 and predictive.data_vars:
+        new = [columns[source] for source in sources if source in columns]
+        if not new and n_replicates == 1 and predictive.data_vars:
             return {
                 scale.name: predictive[f"rating_{scale.name}"]
                 .isel(chain=self.chain, draw=successive)
@@ -138,13 +139,15 @@ class Block:
                 .to_numpy()
                 for scale in design.scales
             }
-        if column is None and n_replicates == 1 and self.draws.by_draw:
+        if not new and n_replicates == 1 and self.draws.by_draw:
             return self._replicate_by_draw()
         rng = self.rng(self.draws.stream, self.start, copy)
         posterior = self.draws.posterior.isel(chain=[self.chain], draw=successive)
-        if column is not None:
-            posterior = draw_new_levels(posterior, design, column, rng=rng)
-        else:
+        for column in new:
+            # All copies have the same new levels but for those of the last column.
+            of_all = rng if column == new[-1] else self.rng(self.draws.stream, self.start, 0)
+            posterior = draw_new_levels(posterior, design, column, rng=of_all)
+        if not new:
             posterior = draw_classes(posterior, design, known=True, rng=rng)
         effects = severity_effects(posterior, design)
         populations = [effects] * n_replicates

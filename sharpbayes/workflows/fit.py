@@ -3,7 +3,6 @@
 import xarray as xr
 
 from sharpbayes.analysis.joint import joint_table
-from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.execution.progress import Phase
 from sharpbayes.posterior.fit_data import replicate_draws
@@ -11,6 +10,7 @@ from sharpbayes.posterior.groups import posterior_groups
 from sharpbayes.posterior.judge_bias import judge_bias
 from sharpbayes.posterior.judge_errors import judge_errors
 from sharpbayes.posterior.missing import fitted_missingness
+from sharpbayes.posterior.panel import PanelMetrics
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.slopes import slopes_table
 from sharpbayes.spec.files import StudyFiles
@@ -100,8 +100,8 @@ def groups_after_fit(context: RunContext, groups: Groups) -> Groups:
         level = study.spec.bootstrap.level
         table = judge_errors(groups["posterior"], context.design, study.ratings, level=level)
         derived |= {"judge_errors": table} if table.data_vars else {}
-    if isinstance(study, PanelStudy) and "missing" in groups:
-        level, plan = study.spec.bootstrap.level, build_profile_plan(study)
+    if isinstance(context.metrics, PanelMetrics) and "missing" in groups:
+        level, plan = study.spec.bootstrap.level, context.metrics.plans[0]
         fitted = fitted_missingness(plan, groups["posterior"], context.design, level=level)
         derived["missing"] = groups["missing"].assign(fitted)
     if "posterior_predictive" in groups:

@@ -12,6 +12,7 @@ from sharpbayes.analysis.study import read_study
 from sharpbayes.report.tables.declaration import View, build_tables
 from sharpbayes.report.tables.missing import TABLES, missing_sentences
 from sharpbayes.spec.load import load_study
+from tests.panels import frame, measured
 
 STUDY = """schema = "sharpbayes/study/2"
 title = "Judges who refuse what is worst"
@@ -123,6 +124,18 @@ def test_counts_and_shares(studies, groups):
     np.testing.assert_allclose(missing["model_share"], unscored.groupby(table["model"]).mean())
     assert int(missing["asked"].sum()) == 1200
     assert int(missing["missing"].sum()) == int(unscored.sum())
+
+
+def test_answers_that_the_data_do_not_have_are_not_called_unscored(tmp_path):
+    """One prompt was answered twice, so that every other lacks a second answer nobody asked for."""
+    table = frame(samples=2)
+    table = table[(table["sample"] == "s0") | (table["prompt"] == "p00")].astype({"truth": "Int64"})
+    nobody = (table["model"] == "m0") & (table["prompt"] == "p05")
+    one_judge = (table["model"] == "m1") & (table["prompt"] == "p05") & (table["judge"] == "ann")
+    for name in ("bias_a", "bias_b", "truth"):
+        table[name] = table[name].astype("Int64").mask(nobody | one_judge)
+    unscored = measured(tmp_path, table, roles=', sample = "sample"')["missing"]["unscored"]
+    assert unscored.values.tolist() == [1, 0, 0]
 
 
 def test_a_tolerance_has_bounds_too(studies, groups):

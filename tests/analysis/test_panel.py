@@ -165,6 +165,64 @@ def test_other_shares_are_those_of_other_weights(tmp_path):
     np.testing.assert_array_equal(shares["share_worst_dimension"], worst)
 
 
+def by_category(table, *, age, race):
+    """Scores that follow from the category of the prompt alone, as of harm that grows with them."""
+    level = table["kind"].map({"age": age, "race": race})
+    return table.assign(bias_a=level, bias_b=level, truth=10 - level)
+
+
+SHARED = "[population.category]\nage = 0.5\nrace = 0.5\n"
+
+
+def test_a_model_that_lacks_prompts_of_a_category_is_of_the_same_population(tmp_path):
+    """All models are alike in each category; the first lacks three prompts of four of one."""
+    table = by_category(frame(), age=9, race=2)
+    lacking = (table["model"] == "m0") & table["prompt"].isin(["p00", "p03", "p06"])
+    roles = ', category = "kind"'
+    results = measured(tmp_path, table[~lacking], roles=roles, weights=SHARED)
+    for name in ("mean", "cvar", "policy_score", "dimension_mean", "dimension_cvar"):
+        value = results["profile"][name]
+        np.testing.assert_allclose(value, value.isel(model=[1, 1, 1]), err_msg=name)
+    shares = results["validation"]["share_dimension_mean"]
+    np.testing.assert_allclose(shares, shares.isel(model=[1, 1, 1]))
+    prompts = results["profile_category"]["prompts"].sel(category="age")
+    assert prompts.values.tolist() == [1, 4, 4]
+    tail = results["evidence"]["tail_prompts"]
+    assert float(tail[0]) < float(tail[1])
+
+
+def test_refused_answers_do_not_move_the_population(tmp_path):
+    table = by_category(frame(), age=9, race=2).assign(refused=0)
+    refused = (table["model"] == "m0") & table["prompt"].isin(["p00", "p03", "p06"])
+    table.loc[refused, "refused"] = 1
+    table.loc[(table["model"] == "m1") & (table["kind"] == "age"), "refused"] = 1
+    roles = ', category = "kind"'
+    results = measured(tmp_path, table, roles=roles, indicators=REFUSAL, weights=SHARED)
+    score = profile_of(results, "profile_answered")["policy_score"]
+    assert score.values[[0, 2]].tolist() == pytest.approx([float(score[2])] * 2)
+    assert np.isnan(score[1])  # nothing is left of a category with a share
+
+
+def test_answers_weigh_alike_within_a_category_and_categories_by_their_shares(tmp_path):
+    table = by_category(frame(samples=3), age=9, race=2)
+    once = (table["kind"] == "race") | (table["sample"] == "s0")
+    roles = ', category = "kind", sample = "sample"'
+    results = measured(tmp_path, table[once], roles=roles, weights=SHARED)
+    by = results["profile_category"]["policy_score"]
+    np.testing.assert_allclose(results["profile"]["policy_score"], by.mean("category"))
+
+
+def test_a_model_without_an_answer_in_a_category_with_a_share_is_refused(tmp_path):
+    table = by_category(frame(), age=9, race=2)
+    lacking = (table["model"] == "m1") & (table["kind"] == "age")
+    message = r"population\.category\.age: m1 has no answer with a log-risk in the category 'age'"
+    with pytest.raises(DataError, match=message):
+        measured(tmp_path, table[~lacking], roles=', category = "kind"', weights=SHARED)
+    none = SHARED.replace("0.5", "0.0", 1).replace("0.5", "1.0")
+    results = measured(tmp_path, table[~lacking], roles=', category = "kind"', weights=none)
+    assert results["profile"]["cvar"].notnull().all()
+
+
 def test_one_category_leaves_no_shares_to_move(tmp_path):
     table = frame()
     table["kind"] = "age"

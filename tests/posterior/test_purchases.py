@@ -10,7 +10,8 @@ import xarray as xr
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.predict.replication import posterior_predictive
+from sharpbayes.bayes.predict.replication import draw_new_levels, posterior_predictive
+from sharpbayes.posterior import replicates
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.purchases import (
     Counts,
@@ -150,3 +151,28 @@ def test_the_table_asks_about_the_likeliest_two(table):
         "Gain: percent of the present precision for each 100 units of the cost, with its Monte "
         "Carlo error."
     )
+
+
+def test_twice_the_trials_are_of_the_same_judges_and_of_other_trials(parts, monkeypatch):
+    """Of new judges and new trials the judges are those of the first half, and trials are new."""
+    drawn = []
+
+    def draw_and_keep(posterior, design, column, *, rng):
+        drawn.append((column, draw_new_levels(posterior, design, column, rng=rng)))
+        return drawn[-1][1]
+
+    monkeypatch.setattr(replicates, "draw_new_levels", draw_and_keep)
+    draws = replace(parts[1], member_columns={"judges": "judge"})
+    [block, *_] = draws.blocks()
+    first = block.ratings(["ratings", "judges"])
+    both = replace(
+        block, draws=replace(draws, member_columns={"judges": "judge", "trials": "trial"})
+    )
+    again = both.ratings(["ratings", "judges", "trials"], copy=1)
+    assert [column for column, _ in drawn] == ["judge", "judge", "trial"]
+    xr.testing.assert_identical(drawn[0][1], drawn[1][1])
+    other = block.ratings(["ratings", "judges"], copy=1)
+    assert not drawn[0][1].equals(drawn[3][1])  # the judges that are bought are other judges
+    scale = next(iter(first))
+    assert not np.array_equal(first[scale], again[scale])
+    assert not np.array_equal(first[scale], other[scale])

@@ -328,6 +328,11 @@ def test_the_posterior_of_one_fit_decides_by_its_probability(store, old, shift, 
     group = posterior_gate(measured_group, profile, gate_spec, **names)
     assert group.attrs["verdict"] == verdict
     assert group.attrs["disputed"] == "[]"
+    # So many prompts as were compared, of which two studies may share none.
+    assert measured_group.attrs["prompts"] == 60
+    apart = measured_group.assign_attrs(shared_prompts=0)
+    needed = posterior_gate(apart, profile, gate_spec, **names)["prompts_to_decide"]
+    xr.testing.assert_equal(needed, group["prompts_to_decide"])
     within = (draws[..., 0] - draws[..., 1] <= 0.5).mean()
     assert float(group["prob_within"].sel(metric="mean")) == pytest.approx(within)
     assert group.attrs["prob_all"] <= within

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from sharpbayes.metrics.panel.tail import value_at_risk
+from sharpbayes.metrics.panel.tail import Weights, unit_weights, value_at_risk
 
 
 def count_prompts(log_risk: xr.DataArray) -> xr.DataArray:
@@ -19,16 +19,16 @@ def count_prompts(log_risk: xr.DataArray) -> xr.DataArray:
 
 
 def tail_prompts(
-    log_risk: xr.DataArray, *, alpha: float, weights: xr.DataArray | None = None
+    log_risk: xr.DataArray, *, alpha: float, weights: Weights | None = None
 ) -> xr.DataArray:
     """Return how many prompts carry an upper tail of mass 1 - alpha.
 
-    (1 - alpha) N / b,  b = sum_i w_i^2 / sum_i w_i
+    (1 - alpha) W / b,  b = sum_i w_i^2 / sum_i w_i
 
-    Of N answers w_i are answers to prompt i at or above VaR. b is how many of them an answer of the
-    tail has from its own prompt, itself included: this is Kish's effective number
-    (sum_i w_i)^2 / sum_i w_i^2 of prompts in a tail of (1 - alpha) N answers. With one answer to
-    each of n prompts it is n (1 - alpha).
+    W is the weight of all answers, w_i that of the answers to prompt i at or above VaR. b is how
+    much weight an answer of the tail has from its own prompt, itself included: this is Kish's
+    effective number (sum_i w_i)^2 / sum_i w_i^2 of prompts in a tail of weight (1 - alpha) W. With
+    one answer to each of n prompts that count alike it is n (1 - alpha).
 
     Of log-risk over (..., prompt[, sample]) the result is over the other dimensions, in [0, n].
     Missing answers are left out; ``weights`` are those of
@@ -42,15 +42,20 @@ def tail_prompts(
     >>> repeated = xr.DataArray([[1.0, 4.0], [2.0, 3.0]], dims=("prompt", "sample"))
     >>> float(tail_prompts(repeated, alpha=0.5)), float(tail_prompts(repeated, alpha=0.6))
     (1.2, 1.6)
+    >>> weights = xr.DataArray([0.5, 0.5, 0.5, 2.5], dims="prompt")
+    >>> float(tail_prompts(risk.fillna(0.0), alpha=0.5, weights=weights))
+    0.8
     """
-    if "sample" not in log_risk.dims:
+    dim = [name for name in ("prompt", "sample") if name in log_risk.dims]
+    if weights is None and len(dim) == 1:
         return count_prompts(log_risk) * (1.0 - alpha)
-    dim = ("prompt", "sample")
-    in_tail = log_risk >= value_at_risk(log_risk, alpha=alpha, dim=dim, weights=weights)
-    answers = in_tail.sum("sample")
-    total = answers.sum("prompt")
-    of_same_prompt = ((answers**2).sum("prompt") / total.where(total > 0)).fillna(1.0)
-    number: xr.DataArray = log_risk.count(dim) * (1.0 - alpha) / of_same_prompt
+    units = unit_weights(log_risk, dim=dim, weights=weights)
+    in_tail = log_risk >= value_at_risk(log_risk, alpha=alpha, dim=dim, weights=units)
+    of_prompt = (units.weights * in_tail).sum(dim[1:])
+    total = of_prompt.sum("prompt")
+    of_same_prompt = ((of_prompt**2).sum("prompt") / total.where(total > 0)).fillna(1.0)
+    all_weight = (units.weights * log_risk.notnull()).sum(dim)
+    number: xr.DataArray = all_weight * (1.0 - alpha) / of_same_prompt
     return number
 
 

@@ -11,6 +11,7 @@ from sharpbayes.metrics.panel import tail
 from sharpbayes.metrics.panel.comparison import policy_score
 from sharpbayes.metrics.panel.tail import Estimator, Tail, UnitWeights, Weights, unit_weights
 from sharpbayes.metrics.stats.metric import Metric, describe
+from sharpbayes.metrics.stats.population import PopulationWeights
 
 
 def weighted_mean(
@@ -65,7 +66,7 @@ class Distribution:
     policy: xr.DataArray | None
     estimator: Estimator
     dim: str | Sequence[str]
-    weights: xr.DataArray | None
+    weights: Weights | None
     errors: bool = False
 
     def __getitem__(self, name: str) -> xr.DataArray:
@@ -76,16 +77,40 @@ class Distribution:
             return (self["harm"] * self.policy_weights).sum("dimension", skipna=False)
         return self.panel[name]
 
-    @cached_property
-    def unit_weights(self) -> UnitWeights:
-        """Checked weights, prepared once for every metric."""
-        return unit_weights(self["log_risk"], dim=self.dim, weights=self.weights)
+    def unit_weights(self, name: str) -> UnitWeights:
+        """Return checked weights of a variable, prepared once for all that need the same."""
+        key = self._weights_key(name)
+        if key not in self._unit_weights:
+            weights = unit_weights(self[key], dim=self.dim, weights=self.weights)
+            self._unit_weights[key] = weights
+        return self._unit_weights[key]
+
+    def float_weights(self, name: str) -> UnitWeights:
+        """Return the same as floats: counts of a resample are converted once for all products."""
+        key = self._weights_key(name)
+        if key not in self._float_weights:
+            weights, total = self.unit_weights(name)
+            self._float_weights[key] = UnitWeights(weights.astype(float, copy=False), total)
+        return self._float_weights[key]
+
+    def _weights_key(self, name: str) -> str:
+        """Name of the variable whose weights a variable has.
+
+        In a target population they depend on which values are missing: of a dimension's harm others
+        may be than of what needs all dimensions.
+        """
+        needs_own = name == "harm" and isinstance(self.weights, PopulationWeights)
+        return name if needs_own else "log_risk"
 
     @cached_property
-    def float_weights(self) -> UnitWeights:
-        """The same as floats: counts of a resample are converted once for all matrix products."""
-        weights, total = self.unit_weights
-        return UnitWeights(weights.astype(float, copy=False), total)
+    def _unit_weights(self) -> dict[str, UnitWeights]:
+        """Weights that were prepared already."""
+        return {}
+
+    @cached_property
+    def _float_weights(self) -> dict[str, UnitWeights]:
+        """Weights that were converted already."""
+        return {}
 
     @cached_property
     def tail(self) -> xr.Dataset:
@@ -96,7 +121,7 @@ class Distribution:
             alpha=self.alpha,
             estimator=self.estimator,
             dim=self.dim,
-            weights=self.unit_weights,
+            weights=self.unit_weights("log_risk"),
             errors=self.errors,
         )
 
@@ -119,11 +144,11 @@ class Distribution:
 
     def mean(self, name: str) -> xr.DataArray:
         """Return the mean of a variable over prompts."""
-        return weighted_mean(self[name], dim=self.dim, weights=self.float_weights)
+        return weighted_mean(self[name], dim=self.dim, weights=self.float_weights(name))
 
     def volatility(self, name: str) -> xr.DataArray:
         """Return the standard deviation of a variable over prompts."""
-        return volatility(self[name], dim=self.dim, weights=self.float_weights)
+        return volatility(self[name], dim=self.dim, weights=self.float_weights(name))
 
     def cvar(self, name: str) -> xr.DataArray:
         """Return the mean of the upper tail of a variable over prompts."""
@@ -137,7 +162,7 @@ class Distribution:
                 alpha=self.alpha,
                 estimator=self.estimator,
                 dim=self.dim,
-                weights=self.unit_weights,
+                weights=self.unit_weights(name),
                 errors=self.errors,
             )
         return self._tails[name]
@@ -147,10 +172,9 @@ class Distribution:
         """Upper tails that were computed already."""
         return {}
 
-    @cached_property
-    def prompt_weights(self) -> UnitWeights:
-        """Weights of the prompts, summed over repeated answers."""
-        weights, total = self.float_weights
+    def prompt_weights(self, name: str) -> UnitWeights:
+        """Return the weights of prompts, summed over repeated answers."""
+        weights, total = self.float_weights(name)
         return UnitWeights(weights.sum(self._repeated), total)
 
     @property
@@ -167,7 +191,7 @@ class Distribution:
         """Return the standard error of a mean, prompts being what is sampled."""
         x = self[name].mean(self._repeated)
         centred = x - x.mean(self._prompt)
-        first, second = self._moments([centred, centred**2])
+        first, second = self._moments(name, [centred, centred**2])
         return self._standard_error(second - first**2, x)
 
     def volatility_error(self, name: str) -> xr.DataArray:
@@ -175,14 +199,15 @@ class Distribution:
         x = self[name]
         centred = x - x.mean([self._prompt, *self._repeated])
         once, twice = centred.mean(self._repeated), (centred**2).mean(self._repeated)
-        m, s, mm, ms, ss = self._moments([once, twice, once**2, once * twice, twice**2])
+        powers = [once, twice, once**2, once * twice, twice**2]
+        m, s, mm, ms, ss = self._moments(name, powers)
         variance = s - m**2
         fourth = ss - 4 * m * ms + 4 * m**2 * mm + 2 * m**2 * s - 4 * m**4 + m**4
         return self._standard_error((fourth - variance**2) / (4 * variance), once)
 
-    def _moments(self, powers: list[xr.DataArray]) -> list[xr.DataArray]:
-        """Return means over prompts."""
-        dim, weights = self._prompt, self.prompt_weights
+    def _moments(self, name: str, powers: list[xr.DataArray]) -> list[xr.DataArray]:
+        """Return means over prompts of functions of a variable."""
+        dim, weights = self._prompt, self.prompt_weights(name)
         return [weighted_mean(power, dim=dim, weights=weights) for power in powers]
 
     def _standard_error(self, variance: xr.DataArray, x: xr.DataArray) -> xr.DataArray:
@@ -279,7 +304,7 @@ def profile(
     policy: xr.DataArray | None,
     estimator: Estimator,
     dim: str | Sequence[str] = "prompt",
-    weights: xr.DataArray | None = None,
+    weights: Weights | None = None,
     errors: bool = False,
     names: Collection[str] | None = None,
 ) -> xr.Dataset:

@@ -8,7 +8,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.panel.tail import Estimator, conditional_value_at_risk
+from sharpbayes.metrics.panel.profile import volatility, weighted_mean
+from sharpbayes.metrics.panel.tail import (
+    Estimator,
+    Weights,
+    conditional_value_at_risk,
+    unit_weights,
+)
 
 Floats = NDArray[np.float64]
 Shape = Literal["gamma", "lognormal"]
@@ -134,26 +140,35 @@ class RiskShape:
 
 
 def fit_shape(
-    shape: Shape, log_risk: xr.DataArray, saturated: xr.DataArray, *, step: float, ceiling: float
+    shape: Shape,
+    log_risk: xr.DataArray,
+    saturated: xr.DataArray,
+    *,
+    step: float,
+    ceiling: float,
+    weights: Weights | None = None,
 ) -> RiskShape:
     """Fit a shape by moments.
 
-    Of log-risk and the number of saturated cells over (model, ...), missing values left out. A
-    model without two different values of X has NaN.
+    Of log-risk and the number of saturated cells over (model, ...), missing values left out;
+    ``weights`` are those of :func:`sharpbayes.metrics.panel.tail.value_at_risk`. A model without
+    two different values of X has NaN.
 
     >>> risk = xr.DataArray([[1.0, 3.0, 15.8]], dims=("model", "prompt"))
     >>> shape = fit_shape("gamma", risk, (risk > 13.8) * 1, step=13.8, ceiling=55.0)
     >>> shape.mean.round(3), shape.sd.round(3), shape.share.round(3)
     (array([2.]), array([1.]), array([[0.667, 0.333]]))
     """
-    dims = [dim for dim in log_risk.dims if dim != "model"]
+    dims = [str(dim) for dim in log_risk.dims if dim != "model"]
     present = log_risk.notnull()
     smooth = (log_risk - step * saturated).clip(min=0.0)
-    count = present.sum(dims)
-    mean, sd = smooth.mean(dims), smooth.std(dims, ddof=1)
+    count, units = present.sum(dims), unit_weights(log_risk, dim=dims, weights=weights)
+    mean = weighted_mean(smooth, dim=dims, weights=units)
+    sd = volatility(smooth, dim=dims, weights=units) * (count / (count - 1).where(count > 1)) ** 0.5
     valid = (count > 1) & (sd > ROUNDING * mean)
     cells = np.arange(int(saturated.where(present).max()) + 1)
-    shares = [((saturated == k) & present).sum(dims) / count.where(count > 0) for k in cells]
+    flags = ((saturated == k).where(present).astype(float) for k in cells)
+    shares = [weighted_mean(flag, dim=dims, weights=units) for flag in flags]
     return RiskShape(
         shape,
         mean.where(valid).to_numpy(),

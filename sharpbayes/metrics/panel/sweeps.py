@@ -12,7 +12,7 @@ from sharpbayes.metrics.panel.pooling import log_sum_exp
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.ranking import rank_agreement
 from sharpbayes.metrics.panel.risk import log_risk, log_risk_part
-from sharpbayes.metrics.panel.tail import Estimator, conditional_value_at_risk, upper_tails
+from sharpbayes.metrics.panel.tail import Estimator, Weights, conditional_value_at_risk, upper_tails
 from sharpbayes.metrics.stats.ranks import rank
 
 
@@ -30,7 +30,7 @@ class Protocol:
     alpha: float
     estimator: Estimator
     dim: tuple[str, ...] = ("prompt",)
-    weights: xr.DataArray | None = None
+    weights: Weights | None = None
 
     def risk(self, sub_index: xr.DataArray) -> xr.DataArray:
         """Return the cumulative log-risk L from sub-indices over (..., judge, dimension)."""

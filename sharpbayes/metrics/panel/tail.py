@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.panel.kernels import tail_means
+from sharpbayes.metrics.stats.population import PopulationWeights
 
 Estimator = Literal["inclusive", "rockafellar-uryasev"]
 
@@ -28,7 +29,7 @@ class Tail(NamedTuple):
     others: list[xr.DataArray]
 
 
-Weights = xr.DataArray | UnitWeights
+Weights = xr.DataArray | UnitWeights | PopulationWeights
 
 
 def value_at_risk(
@@ -46,8 +47,9 @@ def value_at_risk(
     them in floating point too.
 
     Values are in any unit over (..., ``dim``), one dimension or several; missing ones are left out.
-    Weights are over (..., ``dim``), and constant over a dimension of ``dim`` that they lack. The
-    result is over the other dimensions, those of the weights first; NaN where nothing is left.
+    Weights are over (..., ``dim``), and constant over a dimension of ``dim`` that they lack; those
+    of a target population depend on which values are missing. The result is over the other
+    dimensions, those of the weights first; NaN where nothing is left.
 
     Raises:
         ValueError: ``alpha`` is not inside (0, 1), or a weight is negative or missing.
@@ -138,6 +140,8 @@ def unit_weights(
     if weights is None:
         ones = xr.DataArray(np.ones([x.sizes[name] for name in dims]), dims=dims)
         return UnitWeights(ones, ones.sum(dims))
+    if isinstance(weights, PopulationWeights):
+        weights = weights.of_values(x.notnull())
     # The smallest weight decides in one pass: it is NaN if any is missing. Counts need no check.
     if weights.dtype.kind != "u":
         if weights.size and not np.min(weights.to_numpy()) >= 0:

@@ -1,6 +1,7 @@
 """Weights of prompts and raters in a target population, categories and refused answers."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -17,40 +18,72 @@ MAX_ROUNDS = 1000
 HELD = 1e-9
 
 
-def target_weights(
-    category: xr.DataArray,
-    shares: xr.DataArray,
-    *,
-    counts: xr.DataArray | None,
-    drawn: xr.DataArray | None = None,
-) -> xr.DataArray:
-    """Return weights of prompts under which each category has its share.
+@dataclass(frozen=True)
+class PopulationWeights:
+    """Weights of answers under which each category of prompts has its share, whatever is missing.
 
-    w_q = c_q share(category of q) / sum of c over the category, c = 1 or the counts of a resample
+    w_i = c_i share(k) / sum of c over the answers of category k that have a value
 
-    Categories of prompts are over (prompt), their shares in the target population over (category),
-    with sum 1. Weights are shaped as the counts (..., prompt[, sample]) and add up to 1, less the
-    shares of categories that a resample drew no prompt of; 0 in a category without a share. Where
-    prompts have unequal numbers of generations, ``drawn (..., prompt)`` are the counts c of prompts
-    that the sum is taken over: a generation weighs as it does in the study itself.
+    The sum is taken for each model by itself, so that a model that lacks prompts of a category, or
+    has more answers to them, is measured in the same population as all others.
+
+    Attributes:
+        category: Category of each prompt, over (prompt).
+        shares: Shares in the target population over (category), with sum 1.
+        counts: c of the prompts, or of their answers, over (..., prompt[, sample]), as of a
+            resample; None for 1.
 
     Source: post-stratification; the shares are a decision (weights file, ``population.category``).
-
-    >>> category = xr.DataArray(["a", "a", "b"], dims="prompt")
-    >>> shares = xr.DataArray([0.2, 0.8], {"category": ["a", "b"]})
-    >>> target_weights(category, shares, counts=None).values
-    array([0.1, 0.1, 0.8])
     """
-    labels = category.drop_vars("category", errors="ignore")
-    membership = (labels == shares["category"]).astype(float)
-    if counts is None:
-        counts = xr.ones_like(membership.isel(category=0, drop=True))
-    summed = counts if drawn is None else drawn
-    over = [dim for dim in ("prompt", "sample") if dim in summed.dims]
-    total = xr.dot(summed, membership, dim=over)
-    factor = xr.dot(shares / total.where(total > 0, 1.0), membership, dim="category")
-    weights: xr.DataArray = (counts * factor).transpose(*counts.dims)
-    return weights
+
+    category: xr.DataArray
+    shares: xr.DataArray
+    counts: xr.DataArray | None = None
+
+    def of_values(self, present: xr.DataArray) -> xr.DataArray:
+        """Return the weights of values over (..., prompt[, sample]) that are present or not.
+
+        They are over the dimensions of the counts and, where a value is missing, those of the
+        values. They add up to 1, less the shares of categories that a resample drew no prompt of,
+        and are 0 where no value of a category with a share is present: no weights give it its share
+        then.
+
+        >>> category = xr.DataArray(["a", "a", "b"], dims="prompt")
+        >>> shares = xr.DataArray([0.2, 0.8], {"category": ["a", "b"]})
+        >>> weights = PopulationWeights(category, shares)
+        >>> weights.of_values(xr.DataArray([True, True, True], dims="prompt")).values
+        array([0.1, 0.1, 0.8])
+        >>> present = xr.DataArray([[True, False, True], [True, True, False]],
+        ...                        dims=("model", "prompt"))
+        >>> weights.of_values(present).values
+        array([[0.2, 0.2, 0.8],
+               [0. , 0. , 0. ]])
+        """
+        labels = self.category.drop_vars("category", errors="ignore")
+        membership = (labels == self.shares["category"]).astype(float)
+        counts = self.counts
+        if counts is None:
+            counts = xr.ones_like(membership.isel(category=0, drop=True))
+        over = [dim for dim in ("prompt", "sample") if dim in present.dims or dim in counts.dims]
+        if bool(present.all()):
+            total = xr.dot(counts, membership, dim=[dim for dim in over if dim in counts.dims])
+            return self._share_out(counts, membership, total).transpose(*counts.dims)
+        scored = present.astype(float)
+        total = xr.dot(counts, scored, membership, dim=over, optimize=True)
+        number = xr.dot(scored, membership, dim=over, optimize=True)
+        is_whole = ((number > 0) | (self.shares == 0)).all("category")
+        weights = self._share_out(counts, membership, total).where(is_whole, 0.0)
+        lead = [dim for dim in (*counts.dims, *present.dims) if dim not in over]
+        ordered: xr.DataArray = weights.transpose(*dict.fromkeys(lead), ...)
+        return ordered
+
+    def _share_out(
+        self, counts: xr.DataArray, membership: xr.DataArray, total: xr.DataArray
+    ) -> xr.DataArray:
+        """Return counts times the share of their category, over its total."""
+        factor = xr.dot(self.shares / total.where(total > 0, 1.0), membership, dim="category")
+        weights: xr.DataArray = counts * factor
+        return weights
 
 
 def shares_around(shares: xr.DataArray) -> xr.DataArray:

@@ -54,17 +54,13 @@ def _decision_note(view: View) -> str:
 
 
 def _sources(view: View, prefix: str) -> list[Labels]:
-    """Groups of posterior draws with their sources of uncertainty."""
-    return [
-        {
-            "posterior": str(name),
-            "sources": ", ".join(np.atleast_1d(node.attrs["sources"])),
-            "by": "all",
-        }
-        for name, node in view.results.children.items()
-        if str(name).startswith(prefix)
-        and not str(name).endswith(("_human", "_equal", "_population"))
-    ]
+    """Groups of posterior draws with their sources of uncertainty, which name all but the first."""
+    groups: list[Labels] = []
+    for name, node in view.results.children.items():
+        sources = np.atleast_1d(node.attrs.get("sources", []))
+        if name in (prefix, "_".join((prefix, *sources))):
+            groups.append({"posterior": name, "sources": ", ".join(sources), "by": "all"})
+    return groups
 
 
 MODEL_SOURCES = partial(_sources, prefix="posterior_profile")

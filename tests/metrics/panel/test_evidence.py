@@ -7,6 +7,7 @@ from scipy import stats
 
 from sharpbayes.metrics.panel.evidence import count_prompts, saturation, tail_prompts, ties
 from sharpbayes.metrics.panel.simulated_risk import SHAPES, RiskShape, fit_shape
+from sharpbayes.metrics.stats.population import PopulationWeights
 
 STEP, CEILING = -np.log(1e-6), -4 * np.log(1e-6)
 MODELS = {"model": ["a", "b", "c"]}
@@ -36,10 +37,22 @@ def test_answers_that_vary_spread_a_tail_over_more_prompts():
     kish = (3 + 2 + 1) ** 2 / (9 + 4 + 1)
     number = float(tail_prompts(risk, alpha=0.905))
     assert number == pytest.approx(kish * (1 - 0.905) * 60 / 6)
-    # Where the first prompt alone has weight, its answers are the tail.
+    # Where one prompt alone has weight there is no other, however many answers it has.
     weights = xr.DataArray(np.arange(20) == 0, dims="prompt").astype(float)
     only_first = float(tail_prompts(risk, alpha=0.905, weights=weights))
-    assert only_first == pytest.approx((1 - 0.905) * 60 / 3)
+    assert only_first == pytest.approx(1 - 0.905)
+
+
+def test_prompts_of_a_category_with_a_large_share_are_few_in_a_tail():
+    """By hand: of 15 prompts with 0.9 of the population one fills a tail of 5% by itself."""
+    category = xr.DataArray(["a"] * 15 + ["b"] * 285, dims="prompt")
+    shares = xr.DataArray([0.9, 0.1], {"category": ["a", "b"]}, "category")
+    weights = PopulationWeights(category, shares)
+    risk = xr.DataArray(np.r_[np.arange(15.0) + 300, np.arange(285.0)], dims="prompt")
+    number = float(tail_prompts(risk, alpha=0.95, weights=weights))
+    assert number == pytest.approx(0.05 / (0.9 / 15))
+    even = PopulationWeights(category, shares.copy(data=[15 / 300, 285 / 300]))
+    assert float(tail_prompts(risk, alpha=0.95, weights=even)) == pytest.approx(15.0)
 
 
 def test_saturated_cells_and_tail_prompts_are_counted():

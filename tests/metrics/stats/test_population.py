@@ -4,24 +4,25 @@ import xarray as xr
 
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.stats.population import (
+    PopulationWeights,
     category_membership,
     flag_refusals,
     rater_weights,
     shares_around,
-    target_weights,
 )
 from sharpbayes.metrics.stats.resampling import bootstrap_counts, nested_bootstrap_counts
 
 CATEGORY = xr.DataArray(
     ["race", "age", "race", "race", "age", "law"], {"prompt": list("pqrstu")}, "prompt"
 )
+ALL = xr.ones_like(CATEGORY, dtype=bool)
 SHARES = xr.DataArray([0.5, 0.3, 0.2], {"category": ["age", "race", "law"]}, "category")
 
 
 def test_the_mean_is_the_shares_of_the_categories_means():
     x = xr.DataArray([1.0, 2.0, 4.0, 7.0, 8.0, 3.0], {"prompt": CATEGORY["prompt"]}, "prompt")
-    weights = target_weights(CATEGORY, SHARES, counts=None)
-    assert float(weights.sum()) == pytest.approx(1.0)
+    weights = PopulationWeights(CATEGORY, SHARES)
+    assert float(weights.of_values(x.notnull()).sum()) == pytest.approx(1.0)
     # age: 5, race: 4, law: 3
     expected = 0.5 * 5 + 0.3 * 4 + 0.2 * 3
     assert float(weighted_mean(x, dim="prompt", weights=weights)) == pytest.approx(expected)
@@ -52,7 +53,7 @@ def test_others_without_any_share_get_what_is_left_alike():
 
 def test_a_resample_keeps_the_shares_of_what_it_drew():
     counts = bootstrap_counts(CATEGORY, replicates=200, seed=1, dim="prompt")
-    weights = target_weights(CATEGORY, SHARES, counts=counts)
+    weights = PopulationWeights(CATEGORY, SHARES, counts).of_values(ALL)
     for replicate in range(200):
         for name in ("age", "race", "law"):
             of_category = (name == CATEGORY).values
@@ -69,19 +70,49 @@ def test_generations_share_the_weight_of_their_prompt():
     counts = bootstrap_counts(CATEGORY, replicates=50, seed=2, dim="prompt")
     answered = xr.DataArray(np.ones((CATEGORY.size, 2), dtype=bool), dims=("prompt", "sample"))
     nested = nested_bootstrap_counts(counts, answered, seed=2)
-    weights = target_weights(CATEGORY, SHARES, counts=nested)
+    weights = PopulationWeights(CATEGORY, SHARES, nested).of_values(answered)
     assert weights.dims == ("replicate", "prompt", "sample")
-    plain = target_weights(CATEGORY, SHARES, counts=counts)
+    plain = PopulationWeights(CATEGORY, SHARES, counts).of_values(ALL)
     np.testing.assert_allclose(weights.sum("sample"), plain)
 
 
-def test_a_prompt_of_few_generations_weighs_in_resamples_as_it_does_in_the_study():
-    answered = xr.DataArray(np.ones((CATEGORY.size, 2), dtype=bool), dims=("prompt", "sample"))
-    answered[:2, 1] = False
-    once = xr.DataArray(np.ones((1, CATEGORY.size)), dims=("replicate", "prompt"))
-    weights = target_weights(CATEGORY, SHARES, counts=once * answered, drawn=once)
-    observed = target_weights(CATEGORY, SHARES, counts=None)
-    np.testing.assert_allclose(weights[0], observed * answered)
+@pytest.mark.parametrize("resampled", [False, True])
+def test_every_model_is_measured_in_one_population_whatever_it_lacks(resampled):
+    """Each category has one harm, so that a mean is the shares of these harms, by hand."""
+    harm = xr.DataArray([0.9, 0.5, 0.1], {"category": ["age", "race", "law"]}, "category")
+    x = harm.sel(category=CATEGORY).drop_vars("category")
+    rng = np.random.default_rng(1)
+    answered = xr.DataArray(rng.random((5, 6, 3)) < 0.5, dims=("model", "prompt", "sample"))
+    answered[:, [0, 1, 5], 0] = True  # some answer in each category
+    counts = None
+    if resampled:
+        counts = bootstrap_counts(CATEGORY, replicates=40, seed=4, dim="prompt")
+        counts[:, [0, 1, 5]] += np.uint16(1)
+    weights = PopulationWeights(CATEGORY, SHARES, counts)
+    means = weighted_mean(x.where(answered), dim=("prompt", "sample"), weights=weights)
+    assert means.dims == (("replicate", "model") if resampled else ("model",))
+    np.testing.assert_allclose(means, 0.5 * 0.9 + 0.3 * 0.5 + 0.2 * 0.1)
+
+
+def test_answers_of_a_category_weigh_alike():
+    """As they do without shares: three answers to one prompt and one to another are four."""
+    category = xr.DataArray(["age", "age", "law"], dims="prompt")
+    answered = xr.DataArray([[1, 1, 1], [1, 0, 0], [1, 1, 0]], dims=("prompt", "sample")) > 0
+    shares = xr.DataArray([0.8, 0.2], {"category": ["age", "law"]}, "category")
+    weights = PopulationWeights(category, shares).of_values(answered)
+    assert weights.values.tolist() == pytest.approx([0.8 / 4, 0.8 / 4, 0.2 / 2])
+
+
+def test_no_weights_give_a_category_without_answers_its_share():
+    x = xr.DataArray(np.ones((2, 6)), dims=("model", "prompt"))
+    x[0, 5] = np.nan  # the only prompt of law
+    for counts in (None, bootstrap_counts(CATEGORY, replicates=3, seed=1, dim="prompt") + 1):
+        weights = PopulationWeights(CATEGORY, SHARES, counts)
+        means = weighted_mean(x, dim="prompt", weights=weights)
+        assert np.isnan(means.sel(model=0)).all()
+        np.testing.assert_allclose(means.sel(model=1), 1.0)
+    two = xr.DataArray([0.5, 0.5, 0.0], {"category": ["age", "race", "law"]}, "category")
+    assert weighted_mean(x, dim="prompt", weights=PopulationWeights(CATEGORY, two)).notnull().all()
 
 
 def test_members_of_categories_keep_every_prompt_once():
