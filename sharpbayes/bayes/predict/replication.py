@@ -89,19 +89,19 @@ def _cutpoint_sets(
     posterior: xr.Dataset, design: Design, scale: ScaleRatings
 ) -> tuple[Index, Floats]:
     """Return the cutpoint set of each rating, and the thresholds of every set."""
-    common = posterior[f"threshold_{scale.name}"]
+    common = flatten_draws(posterior[f"threshold_{scale.name}"], scale.cutpoint_dim)[:, None]
     terms = design.gap_terms(scale)
     cutpoint_set, levels = design.cutpoint_sets(scale)
     if not terms:
-        return cutpoint_set, flatten_draws(common, scale.cutpoint_dim)[:, None]
-    effects = xr.zeros_like(posterior[terms[0].name].isel({terms[0].dims[0]: 0}, drop=True))
+        return cutpoint_set, common
+    effects = np.zeros((len(common), len(levels), scale.n_cutpoints - 1))
     for column, term in enumerate(terms):
-        level = xr.DataArray(levels[:, column], dims="set")
-        of_level = posterior[term.name].isel({term.dims[0]: level}).drop_vars(term.dims[0])
-        effects = effects + of_level.where(level >= 0, 0.0)
-    thresholds = apply_gap_effects(common, effects, scale, ordered=design.ordered_cutpoints)
-    flat = flatten_draws(thresholds, "set", scale.cutpoint_dim)
-    return cutpoint_set, flat.reshape(len(flat), len(levels), scale.n_cutpoints)
+        by_level = flatten_draws(posterior[term.name], *term.dims).reshape(-1, *term.shape)
+        is_level = levels[:, column] >= 0
+        effects[:, is_level] += by_level[:, levels[is_level, column]]
+    return cutpoint_set, apply_gap_effects(
+        common, effects, reference=scale.reference_cutpoint, ordered=design.ordered_cutpoints
+    )
 
 
 def rater_log_likelihood(posterior: xr.Dataset, design: Design) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.design.careless import PROBABILITY, RATER
-from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings
+from sharpbayes.bayes.design.design import Design, Floats
 from sharpbayes.bayes.kernel.layout import ParameterLayout
 
 # Number of the random stream of effects that are drawn again.
@@ -84,34 +84,37 @@ def level_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[st
     """Yield the thresholds of each level of a column, with the effects of other columns at 0."""
     for term in design.terms_of("gap"):
         scale, dim = design.scales[term.scale], term.dims[0]
-        thresholds = apply_gap_effects(
-            posterior[f"threshold_{scale.name}"],
-            posterior[term.name],
-            scale,
+        common = posterior[f"threshold_{scale.name}"].transpose("chain", "draw", scale.cutpoint_dim)
+        effects = posterior[term.name].transpose("chain", "draw", dim, scale.gap_dim)
+        values = apply_gap_effects(
+            common.to_numpy()[:, :, None],
+            effects.to_numpy(),
+            reference=scale.reference_cutpoint,
             ordered=design.ordered_cutpoints,
         )
+        dims = ("chain", "draw", dim, scale.cutpoint_dim)
+        labels = {name: (common if name in common.coords else effects)[name] for name in dims}
+        thresholds = xr.DataArray(values, labels, dims)
         if location := design.location_of(scale, dim):
             name, row = location
             effect = posterior[name]
             thresholds = thresholds - (effect if row is None else effect.isel(scale=row, drop=True))
-        dims = ("chain", "draw", dim, scale.cutpoint_dim)
         yield f"threshold_{scale.name}_{dim}", thresholds.transpose(*dims)
 
 
 def apply_gap_effects(
-    thresholds: xr.DataArray, effects: xr.DataArray, scale: ScaleRatings, *, ordered: bool
-) -> xr.DataArray:
+    thresholds: Floats, effects: Floats, *, reference: int, ordered: bool
+) -> Floats:
     """Return thresholds with changed gaps between them; the reference cutpoint r stays.
 
     c'_k = c_r + sum_{r <= j < k} (c_{j+1} - c_j) exp(effect_j) for k > r, and likewise below r.
     Where thresholds are not ordered, (c_{j+1} - c_j) + effect_j takes the place of the product.
+    Thresholds are over (..., cutpoint) and effects over (..., gap).
     """
-    dim, gap_dim = scale.cutpoint_dim, scale.gap_dim
-    cuts = thresholds.transpose(..., dim)
-    gaps = cuts.diff(dim).rename({dim: gap_dim}).drop_vars(gap_dim, errors="ignore")
+    gaps = np.diff(thresholds, axis=-1)
     gaps = gaps * np.exp(effects) if ordered else gaps + effects
-    steps = gaps.cumsum(gap_dim, skipna=False).pad({gap_dim: (1, 0)}, constant_values=0.0)
-    steps = steps.drop_vars(gap_dim, errors="ignore").rename({gap_dim: dim})
-    steps = steps.assign_coords({dim: cuts[dim]})
-    reference = {dim: scale.reference_cutpoint}
-    return cuts.isel(reference, drop=True) + steps - steps.isel(reference, drop=True)
+    steps = np.zeros((*gaps.shape[:-1], gaps.shape[-1] + 1))
+    np.cumsum(gaps, axis=-1, out=steps[..., 1:])
+    at_reference = slice(reference, reference + 1)
+    changed: Floats = thresholds[..., at_reference] + steps - steps[..., at_reference]
+    return changed
