@@ -53,7 +53,7 @@ def measure_crowd(study: CrowdStudy) -> Groups:
     groups = {
         "responsiveness": observed,
         "responsiveness_difference": difference,
-        "evidence": crowd_evidence(observed),
+        "evidence": crowd_evidence(observed, same_labels=study.crowd.labels.from_ != "crowd"),
         "harshness_difference": _measure_harshness(study),
         "scale_use": scales,
         "cohesion": cohesive,

@@ -11,14 +11,21 @@ from sharpbayes.metrics.crowd.groups import ALL
 # With ten raters a group intervals hold the truth in 93% and more of simulated crowds, with four in
 # 90% where a quarter of the raters contradicts the others (docs/benchmarks/coverage_crowd.md).
 FEW_RATERS = 10
+OTHER_LABELS = (
+    "Each group is measured by the labels that the raters outside of it give, so that two groups "
+    "are measured by different labels: their responsiveness cannot be compared, since a difference "
+    "may be one of the labels. Labels by experts, or a column of the data that says what is "
+    "unsafe, would compare them."
+)
 
 
-def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
+def crowd_evidence(responsiveness: xr.Dataset, *, same_labels: bool = True) -> xr.Dataset:
     """Return the group ``evidence`` of a crowd: how many people and items stand behind its groups.
 
     Of ``raters (group)`` and ``items (group, by)`` these are ``raters``, ``items`` of all strata
     and ``few_raters`` over (group); the attribute ``limits`` is a JSON list of sentences, and
-    ``remarks`` of those among them that leave every statement standing.
+    ``remarks`` of those among them that leave every statement standing. ``same_labels`` says
+    whether all groups are measured by the same labels, and is 1 or 0 in the attributes.
 
     >>> counts = xr.Dataset(
     ...     {"raters": ("group", [40, 6]), "items": (("group", "by"), [[90], [80]])},
@@ -36,8 +43,10 @@ def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
     measured = hm.sel(by="all", drop=True).notnull()
     remarks = list(_ungrouped(raters))
     limits = [*_few_raters(raters[(is_small & measured).to_numpy()]), *remarks]
+    if not same_labels and int(measured.sum()) > 1:
+        limits = [OTHER_LABELS, *limits]
     texts = {"limits": json.dumps(limits), "remarks": json.dumps(remarks)}
-    return evidence.drop_attrs(deep=True).assign_attrs(texts)
+    return evidence.drop_attrs(deep=True).assign_attrs(texts, same_labels=int(same_labels))
 
 
 def _ungrouped(raters: xr.DataArray) -> Iterator[str]:

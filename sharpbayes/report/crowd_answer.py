@@ -12,6 +12,7 @@ from sharpbayes.report.tables.crowd import (
     ALL_ITEMS,
     EVERYONE,
     SIGNIFICANT,
+    has_same_labels,
     list_reasons,
     name_scale,
 )
@@ -44,9 +45,12 @@ def crowd_answer(view: View) -> list[str]:
     if "responsiveness" not in view:
         return ["The results hold no profile and no responsiveness."]
     answer = CrowdAnswer(view)
+    limits = evidence_texts(view, "limits") or []
+    if not has_same_labels(view):
+        sentences = [*answer.responsiveness(), *limits, *answer.harshness(), *prior_sentences(view)]
+        return [*sentences, *crowd_stability(view)]
     sentences = [*answer.responsiveness(), *answer.harshness(), answer.differences()]
-    sentences += [*answer.size_effect()]
-    sentences += [*prior_sentences(view), *(evidence_texts(view, "limits") or [])]
+    sentences += [*answer.size_effect(), *prior_sentences(view), *limits]
     return [*sentences, *crowd_stability(view)]
 
 
@@ -167,8 +171,9 @@ class CrowdAnswer:
             f"{number(end, 2)} for {self.size(end['group'].item())}" for end in known[[0, -1]]
         )
         source = "posterior medians" if is_fitted(self.view) else "observed; no model was fitted"
+        labels = "labels" if has_same_labels(self.view) else "labels by all others"
         return (
-            f"The scores of {known.size} groups of raters, each compared with the labels, follow "
+            f"The scores of {known.size} groups of raters, each compared with the {labels}, follow "
             f"them with a responsiveness from {low} to {high} ({source}), {BEST}; all raters "
             f"together have none: {reason}."
         )

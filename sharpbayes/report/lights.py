@@ -16,7 +16,7 @@ from sharpbayes.report.stability import (
     largest_movement,
     name_raters,
 )
-from sharpbayes.report.tables.crowd import ALL_ITEMS, list_reasons
+from sharpbayes.report.tables.crowd import ALL_ITEMS, has_same_labels, list_reasons
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import has_several_models, labels_where
@@ -113,6 +113,8 @@ def _crowd_data(view: View) -> tuple[str, str]:
         for what, count in counts.items()
         if count
     ]
+    if not has_same_labels(view):
+        texts.append("Groups cannot be compared: each is measured by labels of the others.")
     if not texts:
         return YES, "Every group is measured and has enough raters."
     return NO if "all" in small_groups else PARTLY, " ".join(texts)

@@ -3,11 +3,17 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
 from sharpbayes.analysis.crowd_evidence import crowd_evidence
+from sharpbayes.report.lights import lights
 from sharpbayes.report.summary import answer
+from sharpbayes.report.tables.crowd import GROUP_TABLES
+from sharpbayes.report.tables.declaration import build_tables
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.measure import measure
 from tests.report.hand_made import add, crowd, fitted_crowd, stability
 
 BEST = "where 1 is best (harmonic mean of MPA and WRA)"
@@ -151,6 +157,64 @@ def test_a_crowd_that_cannot_be_measured_says_why_and_what_its_groups_reach():
     )
     results["joint"]["observed"][:] = np.nan
     assert answer(results)[0] == "Responsiveness of all raters cannot be measured: one label only."
+
+
+STUDY = """schema = "sharpbayes/study/2"
+title = "Two teams, one of which hardly reads"
+seed = 3
+
+[crowd]
+data = "ratings.csv"
+roles = {{ item = "item", rater = "rater", score = "score" }}
+scale = {{ kind = "ordinal", min = 0, max = 4 }}
+labels = {labels}
+groups = [["team"]]
+
+[bootstrap]
+replicates = 100
+"""
+LABELS = {"crowd": '{ from = "crowd", cut = 2 }', "item": '{ from = "item", column = "unsafe" }'}
+
+
+def two_teams(folder, source):
+    """Results of 20 raters who follow severity and 10 who hardly do, by labels of one source."""
+    rng = np.random.default_rng(3)
+    unsafe = rng.random(150) < 0.4
+    severity = np.where(unsafe, 1.0, -0.6) + rng.normal(0, 0.6, unsafe.size)
+    slope = np.repeat([1.2, 0.3], [20, 10])[:, None]
+    noise = rng.normal(0, 0.25, slope.shape) + rng.normal(0, 0.9, (len(slope), severity.size))
+    rater, item = (x.ravel() for x in np.indices(noise.shape))
+    table = {
+        "item": item,
+        "rater": rater,
+        "score": np.digitize(slope * severity + noise, [-1, 0, 0.8, 1.6]).ravel(),
+        "team": np.where(rater < 20, "careful", "noisy"),
+        "unsafe": unsafe[item].astype(int),
+    }
+    pd.DataFrame(table).to_csv(folder / "ratings.csv", index=False)
+    text = STUDY.format(labels=LABELS[source])
+    (folder / "study.toml").write_text(text, "utf-8")
+    return measure(load_study(folder / "study.toml"))
+
+
+def test_groups_that_are_measured_by_different_labels_are_not_compared(tmp_path):
+    """The careless team is marked by the careful one's labels, and so has the higher value."""
+    by_crowd, by_item = two_teams(tmp_path, "crowd"), two_teams(tmp_path, "item")
+    crowd_values, item_values = (
+        results["responsiveness"]["hm"].sel(by="all", group=["team=careful", "team=noisy"]).values
+        for results in (by_crowd, by_item)
+    )
+    assert crowd_values[0] < crowd_values[1]
+    assert item_values[0] > item_values[1]
+    text = " ".join(answer(by_crowd))
+    assert "their responsiveness cannot be compared" in text
+    assert "distinguishable by their responsiveness" not in text
+    assert "each compared with the labels by all others" in text
+    titles = [table.title for table in build_tables(GROUP_TABLES, by_crowd)]
+    assert not [title for title in titles if title.startswith("Differences of responsiveness")]
+    data, *_ = lights(by_crowd)
+    assert "Groups cannot be compared: each is measured by labels of the others." in data.reason
+    assert "team=careful (20 raters) above team=noisy (10 raters)" in " ".join(answer(by_item))
 
 
 SCALE = "(95% interval 0.30 to 0.70) of the scale of 3 scores (0 to 2)"

@@ -102,6 +102,11 @@ def posterior_note(view: View, group: str = "posterior_responsiveness") -> str:
     return " ".join([view.group(group).attrs["interval_note"], bias_of_model(view, group)]).strip()
 
 
+def has_same_labels(view: View) -> bool:
+    """Return whether all groups are measured by the same labels, so that they can be compared."""
+    return "evidence" not in view or bool(view.group("evidence").attrs.get("same_labels", 1))
+
+
 def bias_of_model(view: View, group: str = "posterior_responsiveness") -> str:
     """Return what follows where the model of a crowd does not know the labels; empty otherwise."""
     return str(view.group(group).attrs.get("remark", "")) if group in view else ""
@@ -231,7 +236,7 @@ GROUP_TABLES = (
     TableSpec(
         title="Differences of responsiveness between groups of one grouping",
         needs=("responsiveness_difference",),
-        condition=lambda view: bool(_all_pairs(view)),
+        condition=lambda view: has_same_labels(view) and bool(_all_pairs(view)),
         repeat=[ALL_ITEMS],
         rows=_all_pairs,
         most=MOST_ROWS,
