@@ -27,11 +27,11 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     """Return the group ``evidence`` of a panel with this profile and its intervals.
 
     Over (model, judge) ``judge_share``, how many of a model's answers a judge scored; over
-    (model): ``prompts``, ``tail_prompts``, ``expected_coverage`` of the CVaR interval,
-    ``saturated_share``, ``tail_size``, ``saturated_tail``, ``saturated_tail_share``, ``ceiling``,
-    ``at_ceiling``, ``flat_tail`` and ``needs_policy_score``; over (model, other) ``tied`` and
-    ``identical``; over (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes
-    ``limits`` and ``carried`` are JSON lists.
+    (model): ``prompts``, ``effective_prompts`` of a mean, ``tail_prompts``, ``expected_coverage``
+    of the CVaR interval, ``saturated_share``, ``tail_size``, ``saturated_tail``,
+    ``saturated_tail_share``, ``ceiling``, ``at_ceiling``, ``flat_tail`` and ``needs_policy_score``;
+    over (model, other) ``tied`` and ``identical``; over (epsilon, model) ``epsilon_cvar`` with its
+    rank agreement. Attributes ``limits`` and ``carried`` are JSON lists.
     """
     table, protocol = plan.table, plan.protocol
     cvar = profile["cvar"]
@@ -44,6 +44,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     evidence = xr.Dataset(
         {
             "prompts": count_prompts(table["log_risk"]),
+            "effective_prompts": plan.effective_prompts,
             "tail_prompts": plan.tail_prompts,
             "expected_coverage": expected_coverage(
                 table["harm"],

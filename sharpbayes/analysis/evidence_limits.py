@@ -9,14 +9,19 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.prompt_counts import (
+    MIN_PROMPTS,
+    describe_tail,
+    has_mean,
+    is_repeated,
+    read_prompts,
+)
 from sharpbayes.analysis.unequal_judges import name_unequal_judges, unequal_judges
 from sharpbayes.errors import format_count, format_percent, join_names
 
 # From this many prompts in the tail on, intervals of CVaR hold the truth in 95% and more of the
 # studies of six worlds; a lower alpha is suggested that leaves twice as many.
 MIN_TAIL, GOOD_TAIL = 5, 10
-# With fewer prompts no interval of the mean is worth reading either.
-MIN_PROMPTS = 20
 # How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
 COVERAGE_MARGIN = 0.07
 # A tail with ties is named where it has so many times its share of the prompts, and prompts more.
@@ -75,22 +80,9 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     statements = {
         "lowest": top and tells_lowest,
         "distinguishable": tells_lowest and comparable,
-        "admissible": tells_kept if limits_tails else _fewest_prompts(evidence) >= MIN_PROMPTS,
+        "admissible": tells_kept if limits_tails else _have_means(evidence),
     }
     return [name for name, holds in statements.items() if holds]
-
-
-def read_prompts(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.int64]:
-    """Return the number of prompts of every model.
-
-    Results of earlier versions have that of the tail alone, a share 1 - alpha of it.
-
-    >>> read_prompts(xr.Dataset({"tail_prompts": ("model", [1.5])}), alpha=0.95).tolist()
-    [30]
-    """
-    prompts = evidence.get("prompts", evidence["tail_prompts"] / (1.0 - alpha))
-    counts: NDArray[np.int64] = prompts.to_numpy().round().astype(np.int64)
-    return counts
 
 
 def is_low(evidence: xr.Dataset) -> NDArray[np.bool_]:
@@ -154,9 +146,11 @@ def _instead(evidence: xr.Dataset) -> str:
     lower = np.floor(100 * (1 - GOOD_TAIL / max(prompts, 1)) + ROUNDING) / 100
     carrying = evidence["tail_prompts"].to_numpy() / np.maximum(_count_prompts(evidence), 1)
     enough = int(np.ceil(MIN_TAIL / carrying.min() - ROUNDING))
-    at_least = "at least " if _is_repeated(evidence, alpha=alpha) else ""
+    at_least = "at least " if is_repeated(evidence, alpha=alpha) else ""
     parts = []
-    if LEAST_ALPHA <= lower < alpha:
+    # Where prompts of a category carry most of the weight, a longer tail has fewer than ten.
+    count_alike = carrying.min() >= 1.0 - alpha - ROUNDING
+    if LEAST_ALPHA <= lower < alpha and count_alike:
         parts.append(f"an alpha of {lower:g} would leave {at_least}ten prompts in the tail")
     if prompts < enough:
         parts.append(f"{enough} prompts would leave five at {alpha:g}")
@@ -165,6 +159,12 @@ def _instead(evidence: xr.Dataset) -> str:
         can_be, carried = "read", "mean"
     if prompts < MIN_PROMPTS:
         parts.append(f"fewer than {MIN_PROMPTS} prompts carry no {carried} either")
+    elif not _have_means(evidence):
+        number = float(evidence["effective_prompts"].min())
+        parts.append(
+            f"under the weights the prompts say as much about means as {number:.1f} that count "
+            f"alike, and fewer than {MIN_PROMPTS} carry no {carried} either"
+        )
     elif not unequal_judges(evidence):
         parts.append(f"the mean can be {can_be}")
     text = "; ".join(parts)
@@ -202,7 +202,7 @@ def _unresolved_pairs(evidence: xr.Dataset) -> list[tuple[str, str]]:
     """Pairs of models that policy scores do not order; with few prompts, or other judges, all."""
     low, high = evidence["policy_score_difference_joint"].transpose("bound", "model", "other")
     resolved = ((low > 0) | (high < 0)).to_numpy()
-    if _fewest_prompts(evidence) < MIN_PROMPTS or unequal_judges(evidence):
+    if not _have_means(evidence) or unequal_judges(evidence):
         resolved[:] = False
     names = evidence["policy_score"].to_series().sort_values(kind="stable").index
     positions = evidence.get_index("model").get_indexer(names)
@@ -348,6 +348,11 @@ def _list_models(evidence: xr.Dataset, where: NDArray[np.bool_]) -> str:
     return join_names(evidence["model"].to_numpy()[where].tolist())
 
 
+def _have_means(evidence: xr.Dataset) -> bool:
+    """Whether there are prompts enough for statements about means of all models."""
+    return bool(has_mean(evidence, alpha=float(evidence.attrs["alpha"])).all())
+
+
 def _fewest_prompts(evidence: xr.Dataset) -> int:
     """Number of prompts of the model that has the fewest."""
     return int(_count_prompts(evidence).min())
@@ -356,25 +361,6 @@ def _fewest_prompts(evidence: xr.Dataset) -> int:
 def _count_prompts(evidence: xr.Dataset) -> NDArray[np.int64]:
     """Number of prompts of every model."""
     return read_prompts(evidence, alpha=float(evidence.attrs["alpha"]))
-
-
-def describe_tail(evidence: xr.Dataset, *, alpha: float) -> str:
-    """Return how many prompts the shortest tail of a model holds, or answers to how many.
-
-    >>> tails = {"prompts": ("model", [30.0]), "tail_prompts": ("model", [1.5])}
-    >>> describe_tail(xr.Dataset(tails), alpha=0.95)
-    '1.5 prompts'
-    >>> describe_tail(xr.Dataset(tails | {"tail_prompts": ("model", [4.2])}), alpha=0.95)
-    'answers to about 4.2 prompts'
-    """
-    about = "answers to about " if _is_repeated(evidence, alpha=alpha) else ""
-    return f"{about}{float(evidence['tail_prompts'].min()):.1f} prompts"
-
-
-def _is_repeated(evidence: xr.Dataset, *, alpha: float) -> bool:
-    """Whether repeated answers carry the tail of a model, in another number than its prompts."""
-    single = read_prompts(evidence, alpha=alpha) * (1.0 - alpha)
-    return not np.allclose(evidence["tail_prompts"], single)
 
 
 def _cvar(evidence: xr.Dataset) -> str:

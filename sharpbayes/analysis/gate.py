@@ -17,7 +17,7 @@ from sharpbayes.analysis.gate_study import (
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.tolerance import select_value
 from sharpbayes.errors import SpecError
-from sharpbayes.metrics.panel.evidence import count_prompts, is_saturated, tail_prompts
+from sharpbayes.metrics.panel.evidence import is_saturated, tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import (
     LEAST_PROMPTS,
     UNDECIDED,
@@ -38,7 +38,9 @@ LEAST_BEYOND = 20
 # Share of the doubt that a bound of CVaR keeps where the tail shows no answer at the scale's end.
 SEEN_DOUBT = 0.5
 # Why nothing is decided whatever the bounds are.
-FEW_PROMPTS, SAME_SCORES = "few prompts", "same scores"
+ROUNDING = 1e-9
+FEW_PROMPTS, FEW_EFFECTIVE = "few prompts", "few effective prompts"
+SAME_SCORES = "same scores"
 # Kinds of margins that are about one tail, with its metric.
 TAILS = {"cvar": "cvar", "dimension": "dimension_cvar"}
 
@@ -112,7 +114,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     group["value"] = values.sel(model=[CANDIDATE, REFERENCE]).rename(model="side")
     group["drift"] = drift_of_judges(values)
     group["difference_without"] = _without_judges(comparison, margin)
-    withheld = reason_to_withhold(comparison)
+    withheld = reason_to_withhold(comparison, plan)
     return withhold(group, withheld).assign_attrs(
         verdict=UNDECIDED if withheld else gate_verdict(bounds, margin),
         withheld=withheld,
@@ -124,10 +126,16 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     )
 
 
-def reason_to_withhold(comparison: Comparison) -> str:
-    """Return why no bounds decide anything: few prompts, or the same scores; empty for neither."""
+def reason_to_withhold(comparison: Comparison, plan: ProfilePlan) -> str:
+    """Return why no bounds decide anything: few prompts, or the same scores; empty for neither.
+
+    Prompts are counted, and what they weigh.
+    """
     if comparison.n_prompts < LEAST_PROMPTS:
         return FEW_PROMPTS
+    effective = plan.effective_prompts.sel(model=[CANDIDATE, REFERENCE])
+    if float(effective.min()) < LEAST_PROMPTS - ROUNDING:
+        return FEW_EFFECTIVE
     return SAME_SCORES if comparison.is_identical else ""
 
 
@@ -296,13 +304,13 @@ def _freedom(margin: xr.DataArray, plan: ProfilePlan) -> xr.DataArray:
 
     Of a tail these are the prompts in it; of the worst dimension those of the one with the fewest.
     """
-    risk, alpha = plan.table["log_risk"], plan.weights.tail.alpha
+    alpha = plan.weights.tail.alpha
     of_dimension = tail_prompts(plan.table["harm"], alpha=alpha, weights=plan.target_weights())
 
     def count(label: str) -> xr.DataArray:
         kind, _, dimension = label.partition(" ")
         if kind in OF_ALL_PROMPTS:
-            return count_prompts(risk)
+            return plan.effective_prompts
         if kind == "cvar":
             return plan.tail_prompts
         return of_dimension.sel(dimension=dimension) if dimension else of_dimension

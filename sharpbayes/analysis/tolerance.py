@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import xarray as xr
 
-from sharpbayes.analysis.evidence_limits import MIN_PROMPTS, read_prompts
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import CATEGORY
+from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
 from sharpbayes.spec.weights import WITHOUT_TAIL, Tolerance
 
@@ -90,8 +90,8 @@ def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset
     """
     if "admissible" in json.loads(evidence.attrs["carried"]):
         return tolerance
-    prompts = read_prompts(evidence, alpha=float(evidence.attrs["alpha"]))
-    enough = evidence["model"].copy(data=prompts >= MIN_PROMPTS)
+    has_means = has_mean(evidence, alpha=float(evidence.attrs["alpha"]))
+    enough = evidence["model"].copy(data=has_means)
     is_carried = tolerance["threshold"].isin(WITHOUT_TAIL) | (tolerance["state"] == VERDICTS[1])
     is_carried = (is_carried & enough).transpose(*tolerance["state"].dims)
     state = tolerance["state"].where(is_carried, VERDICTS[-1])

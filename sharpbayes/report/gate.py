@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.gate import FEW_PROMPTS, SAME_SCORES
+from sharpbayes.analysis.gate import FEW_EFFECTIVE, FEW_PROMPTS, SAME_SCORES
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
 from sharpbayes.metrics.panel.non_inferiority import LEAST_PROMPTS
 from sharpbayes.report.approval import approval, expiry_warning
@@ -29,6 +29,8 @@ SIDES = ("candidate", "reference")
 # Why nothing is decided, whatever the bounds are.
 WITHHELD = {
     FEW_PROMPTS: f"fewer than {LEAST_PROMPTS} prompts carry no comparison, whatever they show",
+    FEW_EFFECTIVE: "under the weights the prompts say as much as fewer than "
+    f"{LEAST_PROMPTS} that count alike, which carry no comparison",
     SAME_SCORES: "all scores that are compared are the same, as those of a release and of its copy",
 }
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import xarray as xr
 
+from sharpbayes.storage.schema import APPROXIMATE
+
 PANEL, CROWD = "panel", "crowd"
 WEIGHED, COMPARISON, CALIBRATION, UNKNOWN = "weigh", "compare", "calibrate", "unknown"
 HISTORY, PEEKING = "history", "peek"
@@ -28,6 +30,22 @@ def results_kind(results: xr.DataTree) -> str:
     if any("weights_sha256" in node.attrs for node in results.children.values()):
         return WEIGHED
     return next((kind for group, kind in _BY_GROUP.items() if group in results.children), UNKNOWN)
+
+
+def has_converged(results: xr.DataTree) -> bool:
+    """Return whether the posterior of results, if any, may be used.
+
+    An interrupted fit has the draws that it came to, which seldom meet the limits. A preview has no
+    chains that could.
+
+    >>> has_converged(xr.DataTree(xr.Dataset(attrs={"status": "not converged"})))
+    False
+    """
+    status = results.attrs.get("status")
+    diagnosed = "diagnostics" in results and "converged" in results["diagnostics"]
+    if status in (APPROXIMATE, "not converged") or not diagnosed:
+        return bool(status != "not converged")
+    return bool(results["diagnostics"]["converged"])
 
 
 def list_open_checks(results: xr.DataTree) -> list[str]:

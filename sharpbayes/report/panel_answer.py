@@ -6,11 +6,12 @@ from functools import cached_property
 
 import xarray as xr
 
-from sharpbayes.analysis.evidence_limits import describe_tail, read_prompts
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
+from sharpbayes.report.disagreement import MIN_TAIL, explain_disagreement
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.panel_decision import (
+    has_means,
     selection_sentences,
     tolerance_beyond_tails,
     tolerance_sentences,
@@ -28,11 +29,11 @@ from sharpbayes.report.tables.panel import (
 )
 from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.tables.slopes import order_changes
+from sharpbayes.report.ties import share_of_ties
 from sharpbayes.report.wording import (
     bootstrap_estimate,
     contained_sources,
     evidence_texts,
-    failed_statistics,
     has_other_judges,
     is_fitted,
     posterior_estimate,
@@ -42,8 +43,6 @@ from sharpbayes.report.wording import (
 STATEMENTS = ("lowest", "distinguishable", "admissible")
 # Models that are the lowest with a smaller probability are not named.
 NAMED, CLOSE = 0.05, 0.8
-# Of fewer prompts not even means are compared; with a tail of fewer, tails are not.
-MIN_PROMPTS, MIN_TAIL = 20, 5
 OWN_JUDGES = (
     "The values of each model are those of its own judges, and the tables have them; no model is "
     "called lowest, by the posterior or by the bootstrap."
@@ -58,7 +57,7 @@ def panel_answer(view: View) -> list[str]:
     answer = PanelAnswer(view)
     if not answer.models:
         return ["No model has a tail risk: every one lacks ratings."]
-    sentences = [*equal_scores(view), *answer.lead(), *answer.unmeasured()]
+    sentences = [*equal_scores(view), *answer.decided_by(), *answer.lead(), *answer.unmeasured()]
     sentences += [] if answer.is_disputed else answer.disagreement()
     if is_fitted(view):
         sentences += [*order_changes(view.results), *prior_sentences(view)]
@@ -162,6 +161,17 @@ class PanelAnswer:
         yield from self._chance_of_lowest()
         yield from [*(self.limits if carried else ()), *self.remarks]
 
+    def decided_by(self) -> Iterator[str]:
+        """What is said by the criterion of the weights, where it is the policy score."""
+        if len(self.models) > 1 and self.read_by == self.criterion == "policy_score":
+            yield from self._compare(["policy_score"], "The weights decide by the policy score")
+
+    @cached_property
+    def criterion(self) -> str:
+        """The criterion that the weights select by."""
+        decision: dict[str, str] = read_weights(self.view.results).get("decision", {})
+        return decision.get("by", "cvar")
+
     def _chance_of_lowest(self) -> Iterator[str]:
         """That the lowest of several alike models came out so partly by chance."""
         if self.ordered_by and not self.is_disputed:
@@ -215,8 +225,8 @@ class PanelAnswer:
 
     def _posterior_lowest(self, *, carried: bool) -> str:
         """The most probable model, with probability, estimate and what its interval contains."""
-        first = self.likely_lowest("cvar")[0]
-        probability = self.probability("cvar")
+        first, shared = self.likely_lowest("cvar")[0], share_of_ties(self.view)
+        probability = self.probability("cvar") if shared is None else shared.alone
         row = self.view.select({"metric": "cvar", "model": first})
         sources = contained_sources(self.view, "posterior_profile")
         value = f"{row.text('{cvar}')} of cumulative log-risk {posterior_estimate(row)}"
@@ -227,16 +237,18 @@ class PanelAnswer:
         ]
         rivals = f" It may also be {join_names(others)}." if others else ""
         contained = f"The interval contains {sources}."
-        chance = probability_text(probability.sel(model=first))
+        chance, alone = probability_text(probability.sel(model=first)), ""
+        if shared is not None:
+            alone, rivals = " alone", f" {shared.sentence}{rivals}"
         if not carried:
             limit = "" if self.is_disputed else ", within that limit"
             return (
-                f"What the posterior gives{limit}: {first} is lowest with probability "
+                f"What the posterior gives{limit}: {first}{alone} is lowest with probability "
                 f"{chance}, {value}. {contained}{rivals}"
             )
         return (
-            f"{first} has the lowest tail risk of {len(self.models)} models with probability "
-            f"{chance}: {value}. {contained}{rivals}"
+            f"{first}{alone} has the lowest tail risk of {len(self.models)} models with "
+            f"probability {chance}: {value}. {contained}{rivals}"
         )
 
     def _bootstrap_beside(self, *, carried: bool) -> str:
@@ -287,9 +299,7 @@ class PanelAnswer:
     @cached_property
     def tells_means(self) -> bool:
         """Whether there are prompts enough for statements about means."""
-        evidence = self.view.group("evidence").sel(model=self.models)
-        alpha = float(self.view.results["profile"].attrs["alpha"])
-        return bool((read_prompts(evidence, alpha=alpha) >= MIN_PROMPTS).all())
+        return has_means(self.view)
 
     @cached_property
     def substitutes(self) -> list[str]:
@@ -309,9 +319,11 @@ class PanelAnswer:
 
     @property
     def read_by(self) -> str:
-        """The metric that the evidence lets read first; empty without any."""
+        """The metric that is read first: the criterion if it can be; empty without any."""
         if self.has_other_judges:
             return ""
+        if self.criterion == "policy_score" and self.tells_means:
+            return self.criterion
         return "cvar" if "lowest" in self.carried else next(iter(self.substitutes), "")
 
     @property
@@ -320,12 +332,16 @@ class PanelAnswer:
         return has_other_judges(self.view.results)
 
     def _instead(self) -> Iterator[str]:
-        """What is said of the substitutes, apart from those that are disputed."""
-        metrics = self.substitutes
+        """What is said of the substitutes."""
+        first = self.read_by if self.criterion == "policy_score" else ""
+        return self._compare([x for x in self.substitutes if x != first], "What can be compared")
+
+    def _compare(self, metrics: list[str], what: str) -> Iterator[str]:
+        """Which model is lowest by other metrics, apart from those that are disputed."""
         disputed = [metric for metric in metrics if self.disputes(metric)]
         compared = [self._comparison(metric) for metric in metrics if metric not in disputed]
         if compared:
-            yield f"What can be compared: {'; '.join(compared)}."
+            yield f"{what}: {'; '.join(compared)}."
         for metric in disputed:
             yield (
                 f"On the {METRICS[metric]} posterior and bootstrap contradict each other, so "
@@ -378,22 +394,7 @@ class PanelAnswer:
             yield f"Posterior and bootstrap disagree on {names}: {excludes}. {reason}"
 
     def _reason(self, excluded: list[str]) -> str:
-        """The likely reason of a disagreement, the most telling first."""
-        reasons = []
-        if count := failed_statistics(self.view):
-            statistics = "one statistic" if count == 1 else f"{count} statistics"
-            reasons.append(f"the fitted model does not reproduce {statistics} of the ratings")
-        if "evidence" in self.view:
-            evidence = self.view.group("evidence")
-            known = evidence.sel(model=self.models)
-            alpha = float(self.view.results["profile"].attrs["alpha"])
-            if float(known["tail_prompts"].min()) < MIN_TAIL - EQUAL:
-                reasons.append(f"the tail holds {describe_tail(known, alpha=alpha)} only")
-            named = excluded or [*self.observed_lowest, *self.likely_lowest("cvar")]
-            if bool((evidence["saturated_tail"].sel(model=named) > 0).any()):
-                reasons.append("prompts of the tail lie at the end of the scale")
-        if not reasons and not excluded and float(self.probability("cvar").max()) < CLOSE:
-            reasons.append("the models are close, and neither is sure")
-        if not reasons:
-            return "No check tells why: compare both in the table."
-        return f"Likely reason: {join_names(reasons)}."
+        """The likely reason of a disagreement."""
+        named = excluded or [*self.observed_lowest, *self.likely_lowest("cvar")]
+        are_close = not excluded and float(self.probability("cvar").max()) < CLOSE
+        return explain_disagreement(self.view, self.models, named, are_close=are_close)

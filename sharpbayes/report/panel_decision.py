@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from sharpbayes.analysis.prompt_counts import MIN_PROMPTS, has_mean
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.tables.panel import labels_where, models_by_risk
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import has_other_judges, is_fitted, probability_text
 
@@ -121,8 +122,8 @@ def selection_sentences(view: View, first: str, carried: Sequence[str]) -> Itera
     criterion, confidence = decision.attrs["criterion"], float(decision.attrs["confidence"])
     if selected and not is_recommended(view, carried):
         yield (
-            f"The table of the decision selects {join_names(selected)}, by tails that the evidence "
-            "does not tell: that is no recommendation."
+            f"The table of the decision selects {join_names(selected)}, by {_untold(view)}: that "
+            "is no recommendation."
         )
         return
     kept = float(decision["prob_admissible"].sel(model=first))
@@ -148,8 +149,27 @@ def selection_sentences(view: View, first: str, carried: Sequence[str]) -> Itera
 
 def is_recommended(view: View, carried: Sequence[str]) -> bool:
     """Return whether the evidence carries the statements that the decision selects by."""
-    criterion = view.group("decision").attrs["criterion"]
-    return {"admissible"} | ({"lowest"} if criterion == "cvar" else set()) <= {*carried}
+    criterion, needed = view.group("decision").attrs["criterion"], set()
+    if criterion == "cvar":
+        needed.add("lowest")
+    if criterion == "worst_dimension" or "profile/admissible" in view:
+        needed.add("admissible")
+    return needed <= {*carried} and (criterion != "policy_score" or has_means(view))
+
+
+def has_means(view: View) -> bool:
+    """Return whether there are prompts enough for statements about means of all models."""
+    if "evidence" not in view:
+        return True
+    evidence = view.group("evidence").sel(model=models_by_risk(view))
+    return bool(has_mean(evidence, alpha=float(view.results["profile"].attrs["alpha"])).all())
+
+
+def _untold(view: View) -> str:
+    """What a decision goes by that the evidence does not tell."""
+    if view.group("decision").attrs["criterion"] == "policy_score" and not has_means(view):
+        return f"fewer prompts than {MIN_PROMPTS} that count alike"
+    return "tails that the evidence does not tell"
 
 
 def _verdict(probability: float, confidence: float) -> str:

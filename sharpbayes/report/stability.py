@@ -161,14 +161,14 @@ def _judges(view: View, judges: xr.Dataset, metric: str, first: str) -> Iterator
     others = judges.isel(setting=~is_needed)
     changed = others.isel(setting=others["changed"].to_numpy())
     if changed.sizes["setting"]:
-        yield _changes(changed, METRICS[metric])
+        yield _changes(changed, METRICS[metric], first)
     elif others.sizes["setting"]:
         subject = "No other judge" if is_needed.any() else "No single judge"
         yield from _unchanged(view, metric, largest_movement(view, others, metric, first), subject)
 
 
-def _changes(changed: xr.Dataset, metric: str) -> str:
-    """Which model is the lowest without each of some judges."""
+def _changes(changed: xr.Dataset, metric: str, first: str) -> str:
+    """Which model is the lowest without each of some judges, and which with all."""
     names = [str(name) for name in changed["value"].to_numpy()]
     says = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
     rows = zip(names, says, changed["lowest"].to_numpy(), strict=True)
@@ -176,7 +176,10 @@ def _changes(changed: xr.Dataset, metric: str) -> str:
         f"without {f'judge {name}' if len(names) > 1 else 'it'} {what} of {lowest}"
         for name, what, lowest in rows
     ]
-    return f"The answer depends on the {name_raters('judge', names)}: {', '.join(listed)}."
+    return (
+        f"The answer depends on the {name_raters('judge', names)}: {', '.join(listed)}, with all "
+        f"judges that of {first}."
+    )
 
 
 def _unchanged(view: View, metric: str, movement: Movement | None, subject: str) -> Iterator[str]:

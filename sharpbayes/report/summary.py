@@ -12,7 +12,7 @@ import xarray as xr
 from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.report.crowd_answer import crowd_answer
 from sharpbayes.report.history_answer import history_answer
-from sharpbayes.report.layout import HISTORY, list_open_checks, results_kind
+from sharpbayes.report.layout import HISTORY, has_converged, list_open_checks, results_kind
 from sharpbayes.report.panel_answer import panel_answer
 from sharpbayes.report.tables.catalogue import report_tables, tables_after_run
 from sharpbayes.report.tables.crowd import ALL_ITEMS
@@ -218,7 +218,7 @@ def _bias_of_model(results: xr.DataTree) -> list[str]:
 
 def _divergences(results: xr.DataTree) -> list[str]:
     """What transitions that diverged do to the numbers of a fit that converged."""
-    if "diagnostics" not in results or results.attrs["status"] == "not converged":
+    if "diagnostics" not in results or not has_converged(results):
         return []
     return list_texts(results["diagnostics"].attrs.get("divergence_note", ""))
 
@@ -273,13 +273,13 @@ def _approximation(results: xr.DataTree) -> str:
 
 def _status(results: xr.DataTree) -> Iterator[str]:
     """A fit that must not be used, or was interrupted."""
-    if results.attrs["status"] == "not converged":
+    if results.attrs["status"] == "interrupted":
+        yield "The run was interrupted: only what was finished is here."
+    if not has_converged(results):
         attrs = results["diagnostics"].attrs if "diagnostics" in results else {}
         issues = str(attrs.get("convergence_issues", "")).rstrip(".")
         yield f"The fit has not converged and must not be used{': ' * bool(issues)}{issues}."
         yield from list_texts(attrs.get("suggestions", ""))
-    if results.attrs["status"] == "interrupted":
-        yield "The run was interrupted: only what was finished is here."
 
 
 def _failures_of_groups(results: xr.DataTree) -> Iterator[str]:

@@ -10,6 +10,7 @@ import xarray as xr
 
 from sharpbayes.analysis.unequal_judges import has_unequal_judges
 from sharpbayes.errors import format_percent, join_names
+from sharpbayes.report.layout import has_converged
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import MISSING, number, probability, value_and_interval
 from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION
@@ -92,8 +93,7 @@ def posterior_estimate(row: View) -> str:
 
 def is_fitted(view: View) -> bool:
     """Return whether results hold the posterior of a fit that may be used."""
-    usable = view.results.attrs["status"] != "not converged"
-    return usable and "joint/posterior_median" in view
+    return has_converged(view.results) and "joint/posterior_median" in view
 
 
 def contained_sources(view: View, group: str) -> str:

@@ -9,14 +9,13 @@ from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.storage.results import open_results
+from tests.shared_results import as_converged
 
 
 @pytest.fixture
 def fitted(shared_results):
     """A fit that is taken for a converged one: its words are what is tested."""
-    results = open_results(shared_results("fitted_panel")).load()
-    results.attrs["status"] = "fitted"
-    return results
+    return as_converged(open_results(shared_results("fitted_panel")).load())
 
 
 def give_other_judges(results):

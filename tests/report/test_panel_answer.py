@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from sharpbayes.report.release import choose_model
 from sharpbayes.report.summary import answer
 from tests.report.hand_made import BOUND, add, by_mean, evidence, fitted_panel, panel, stability
 
@@ -239,6 +240,71 @@ def test_a_fit_that_has_not_converged_gives_no_answer():
     assert "probability" not in " ".join(answer(results))
 
 
+@pytest.mark.parametrize("converged", [False, True])
+def test_an_interrupted_fit_gives_an_answer_where_its_draws_meet_the_limits(converged):
+    results = add(fitted_panel(), diagnostics=xr.Dataset({"converged": np.int8(converged)}))
+    results.attrs["status"] = "interrupted"
+    assert answer(results)[0].endswith("has not converged.") != converged
+    assert ("probability" in " ".join(answer(results))) == converged
+
+
+BY_POLICY = '[decision]\nby = "policy_score"\n'
+
+
+def test_the_criterion_of_the_weights_is_said_first():
+    """By the policy score c is lowest, by the tail b: weights that decide by the one name it."""
+    known = add(panel(), evidence=evidence("abc", tail=9.0))
+    known["joint"]["observed"].loc[{"metric": "policy_score", "model": "c"}] = 0.01
+    known["profile"]["policy_score"].loc["c"] = 0.01
+    assert answer(known)[0].startswith("b has the lowest tail risk")
+    known.attrs["weights"] = BY_POLICY
+    first, second = answer(known)[:2]
+    assert first.startswith("The weights decide by the policy score: c has the lowest policy score")
+    assert second.startswith("b has the lowest tail risk")
+    assert choose_model(known) == "c (by policy score)"
+    few = evidence("abc", tail=9.0)
+    few["effective_prompts"] = ("model", [30.0, 3.3, 30.0])
+    assert not answer(add(known, evidence=few))[0].startswith("The weights decide")
+
+
+def test_a_decision_by_the_policy_score_needs_no_tail():
+    """Without a tolerance only prompts are needed; a tolerance of tails needs tails."""
+    results = add(fitted_panel(), evidence=evidence("abc", tail=1.5, carried=[]))
+    results.attrs["weights"] = BY_POLICY
+    decision = xr.Dataset(
+        {
+            "selected": ("model", [False, False, True]),
+            "prob_admissible": ("model", [np.nan] * 3),
+        },
+        {"model": ["a", "b", "c"]},
+        {"criterion": "policy_score", "confidence": 0.0},
+    )
+    results = add(results, decision=decision)
+    assert "The decision selects c, not b: it goes by policy score." in answer(results)
+    few = evidence("abc", tail=1.5, carried=[])
+    few["effective_prompts"] = ("model", [3.3] * 3)
+    assert (
+        "The table of the decision selects c, by fewer prompts than 20 that count alike: that is "
+        "no recommendation."
+    ) in answer(add(results, evidence=few))
+
+
+def test_models_that_share_the_lowest_value_in_draws_are_not_called_lowest():
+    results = fitted_panel(probability=(0.1, 0.5, 0.4))
+    draws = np.full((2, 50, 3), 9.0)
+    draws[:, :10, 1] = 8.0  # b alone in a fifth of the draws, all at the ceiling in the others
+    posterior = xr.Dataset(
+        {"cvar": (("chain", "draw", "model"), draws)},
+        {"model": ["a", "b", "c"]},
+        results["posterior_profile"].attrs,
+    )
+    first = answer(add(results, posterior_profile=posterior))[0]
+    assert first.startswith("b alone has the lowest tail risk of 3 models with probability 0.20:")
+    assert first.endswith(
+        "In 80% of draws several models share the lowest value, mostly at the ceiling."
+    )
+
+
 def test_who_keeps_the_tolerance():
     results = panel(admissible=(False, True, True))
     assert answer(results)[1] == "The tolerance decided: b and c keep it; a exceeds it."
@@ -349,12 +415,13 @@ def test_an_approval_that_is_over_is_a_warning_in_the_answer():
 def test_an_answer_that_leans_on_a_judge():
     one = stability(("judge", "j1", "c", True, 0.5), ("judge", "j2", "b", False, 0.1))
     assert answer(add(panel(), stability=one))[-1] == (
-        "The answer depends on the judge j1: without it the lowest observed tail risk is that of c."
+        "The answer depends on the judge j1: without it the lowest observed tail risk is that of "
+        "c, with all judges that of b."
     )
     two = stability(("judge", "j1", "c", True, 0.5), ("judge", "j2", "a and c", True, 0.1))
     assert answer(add(panel(), stability=two))[-1] == (
         "The answer depends on the judges j1 and j2: without judge j1 the lowest observed tail "
-        "risk is that of c, without judge j2 that of a and c."
+        "risk is that of c, without judge j2 that of a and c, with all judges that of b."
     )
 
 
@@ -385,7 +452,7 @@ def test_where_tails_do_not_tell_the_judges_of_the_mean_are_named():
     moved = by_mean(one, "c")
     assert answer(add(panel(), stability=moved, evidence=few))[-1] == (
         "The answer depends on the judges j1 and j2: without judge j1 the lowest observed mean "
-        "log-risk is that of c, without judge j2 that of c."
+        "log-risk is that of c, without judge j2 that of c, with all judges that of b."
     )
     kept = by_mean(one, "b")
     assert answer(add(panel(), stability=kept, evidence=few))[-1].startswith(

@@ -18,6 +18,29 @@ def count_prompts(log_risk: xr.DataArray) -> xr.DataArray:
     return _any_answer(log_risk.notnull()).sum("prompt").astype(float)
 
 
+def effective_prompts(log_risk: xr.DataArray, *, weights: Weights | None = None) -> xr.DataArray:
+    """Return the effective number of prompts of a mean: how many that count alike say as much.
+
+    (sum_i w_i)^2 / sum_i w_i^2, w_i the weight of the answers to prompt i
+
+    Of log-risk over (..., prompt[, sample]) the result is over the other dimensions, 0 without an
+    answer; ``weights`` are those of :func:`sharpbayes.metrics.panel.tail.value_at_risk`.
+
+    Source: Kish 1965.
+
+    >>> risk = xr.DataArray([1.0, 2.0, np.nan, 3.0], dims="prompt")
+    >>> weights = xr.DataArray([2.0, 1.0, 9.0, 1.0], dims="prompt")
+    >>> float(effective_prompts(risk)), float(effective_prompts(risk, weights=weights).round(2))
+    (3.0, 2.67)
+    """
+    dim = [name for name in ("prompt", "sample") if name in log_risk.dims]
+    units = unit_weights(log_risk, dim=dim, weights=weights)
+    of_prompt = (units.weights * log_risk.notnull()).sum(dim[1:])
+    squares = (of_prompt**2).sum("prompt")
+    number: xr.DataArray = of_prompt.sum("prompt") ** 2 / squares.where(squares > 0)
+    return number.fillna(0.0)
+
+
 def tail_prompts(
     log_risk: xr.DataArray, *, alpha: float, weights: Weights | None = None
 ) -> xr.DataArray:

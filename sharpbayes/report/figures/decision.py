@@ -7,7 +7,7 @@ import xarray as xr
 
 from sharpbayes.report.figures.labels import label_groups, wrap_names
 from sharpbayes.report.figures.style import BOOTSTRAP, POSTERIOR, panels
-from sharpbayes.report.layout import read_weights
+from sharpbayes.report.layout import has_converged, read_weights
 from sharpbayes.report.tables.crowd import MOST_GROUPS
 from sharpbayes.report.tables.declaration import View
 
@@ -71,7 +71,7 @@ def responsiveness(results: xr.DataTree) -> "Figure | None":
 def has_posterior(results: xr.DataTree) -> bool:
     """Return whether results have a posterior that may be shown."""
     joint = results["joint"].to_dataset() if "joint" in results else {}
-    return "posterior_median" in joint and results.attrs["status"] != "not converged"
+    return "posterior_median" in joint and has_converged(results)
 
 
 def _known(results: xr.DataTree, metric: str, dim: str) -> xr.Dataset:

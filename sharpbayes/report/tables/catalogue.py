@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import xarray as xr
 
-from sharpbayes.report.layout import WEIGHED, results_kind
+from sharpbayes.report.layout import WEIGHED, has_converged, results_kind
 from sharpbayes.report.tables import (
     careless,
     crowd,
@@ -153,8 +153,7 @@ def _marked(results: xr.DataTree, specs: Sequence[TableSpec]) -> list[Table]:
             replace(table, mark=APPROXIMATION, note=f"A{APPROXIMATION[1:]}. {table.note}")
             for table in tables
         ]
-    diagnosed = "diagnostics" not in results or bool(results["diagnostics"]["converged"])
-    if diagnosed and results.attrs.get("status") != "not converged":
+    if has_converged(results):
         return tables
     warning = f"{NOT_CONVERGED}: do not use the results of the fit."
     return [replace(table, mark=NOT_CONVERGED, note=f"{warning} {table.note}") for table in tables]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sharpbayes.errors import format_percent
+from sharpbayes.report.layout import has_converged
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
 from sharpbayes.report.tables.format import MISSING, estimate, number, value_and_interval
 
@@ -123,7 +124,7 @@ def people_sentences(view: View) -> Iterator[str]:
     row = view.select({"metric": metric, "model": first})
     labelled = int(row["debiased/labelled"])
     prompts = labelled + int(row["debiased/unlabelled"])
-    usable = view.results.attrs["status"] != "not converged"
+    usable = has_converged(view.results)
     texts = [
         f"{estimate_text(row.select(labels)).removesuffix(' *')} by {BY[str(labels['estimator'])]}"
         for labels in _estimators(view)

@@ -1,0 +1,58 @@
+"""How many prompts stand behind the mean and the tail of each model, as evidence has them."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+# With fewer prompts no interval of the mean is worth reading.
+MIN_PROMPTS = 20
+ROUNDING = 1e-9
+
+
+def read_prompts(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.int64]:
+    """Return the number of prompts of every model.
+
+    Results of earlier versions have that of the tail alone, a share 1 - alpha of it.
+
+    >>> read_prompts(xr.Dataset({"tail_prompts": ("model", [1.5])}), alpha=0.95).tolist()
+    [30]
+    """
+    prompts = evidence.get("prompts", evidence["tail_prompts"] / (1.0 - alpha))
+    counts: NDArray[np.int64] = prompts.to_numpy().round().astype(np.int64)
+    return counts
+
+
+def has_mean(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.bool_]:
+    """Return the models with prompts enough for statements about means.
+
+    Where prompts do not count alike it is their effective number; results of earlier versions have
+    none.
+
+    >>> counts = {"prompts": ("model", [300.0]), "effective_prompts": ("model", [3.3])}
+    >>> has_mean(xr.Dataset(counts), alpha=0.95).tolist()
+    [False]
+    """
+    prompts = read_prompts(evidence, alpha=alpha)
+    effective = evidence.get("effective_prompts")
+    if effective is None:
+        return prompts >= MIN_PROMPTS
+    return (prompts >= MIN_PROMPTS) & (effective.to_numpy() >= MIN_PROMPTS - ROUNDING)
+
+
+def describe_tail(evidence: xr.Dataset, *, alpha: float) -> str:
+    """Return how many prompts the shortest tail of a model holds, or answers to how many.
+
+    >>> tails = {"prompts": ("model", [30.0]), "tail_prompts": ("model", [1.5])}
+    >>> describe_tail(xr.Dataset(tails), alpha=0.95)
+    '1.5 prompts'
+    >>> describe_tail(xr.Dataset(tails | {"tail_prompts": ("model", [4.2])}), alpha=0.95)
+    'answers to about 4.2 prompts'
+    """
+    about = "answers to about " if is_repeated(evidence, alpha=alpha) else ""
+    return f"{about}{float(evidence['tail_prompts'].min()):.1f} prompts"
+
+
+def is_repeated(evidence: xr.Dataset, *, alpha: float) -> bool:
+    """Return whether a tail has another number of prompts than its share of those of a model."""
+    single = read_prompts(evidence, alpha=alpha) * (1.0 - alpha)
+    return not np.allclose(evidence["tail_prompts"], single)

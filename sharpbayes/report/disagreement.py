@@ -1,0 +1,39 @@
+"""Why posterior and bootstrap of a panel disagree, as far as checks tell."""
+
+from collections.abc import Sequence
+
+from sharpbayes.analysis.prompt_counts import describe_tail
+from sharpbayes.errors import join_names
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.panel import EQUAL
+from sharpbayes.report.wording import failed_statistics
+
+# With a tail of fewer prompts tails are not compared.
+MIN_TAIL = 5
+
+
+def explain_disagreement(
+    view: View, models: Sequence[str], named: Sequence[str], *, are_close: bool
+) -> str:
+    """Return the likely reason of a disagreement, the most telling first.
+
+    ``named`` are the models that it is about, of all that have a tail risk; ``are_close`` is
+    whether these are so alike that no other reason is needed.
+    """
+    reasons = []
+    if count := failed_statistics(view):
+        statistics = "one statistic" if count == 1 else f"{count} statistics"
+        reasons.append(f"the fitted model does not reproduce {statistics} of the ratings")
+    if "evidence" in view:
+        evidence = view.group("evidence")
+        known = evidence.sel(model=list(models))
+        alpha = float(view.results["profile"].attrs["alpha"])
+        if float(known["tail_prompts"].min()) < MIN_TAIL - EQUAL:
+            reasons.append(f"the tail holds {describe_tail(known, alpha=alpha)} only")
+        if bool((evidence["saturated_tail"].sel(model=list(named)) > 0).any()):
+            reasons.append("prompts of the tail lie at the end of the scale")
+    if not reasons and are_close:
+        reasons.append("the models are close, and neither is sure")
+    if not reasons:
+        return "No check tells why: compare both in the table."
+    return f"Likely reason: {join_names(reasons)}."
