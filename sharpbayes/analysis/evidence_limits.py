@@ -129,6 +129,14 @@ def _is_flat(evidence: xr.Dataset) -> NDArray[np.bool_]:
     return flat
 
 
+def has_narrow_tails(evidence: xr.Dataset) -> bool:
+    """Return whether intervals of CVaR are known to be too narrow for a model: a limit says so."""
+    is_short = bool((evidence["tail_prompts"] < MIN_TAIL - ROUNDING).any())
+    if is_short or "expected_coverage" not in evidence:
+        return is_short
+    return bool((is_low(evidence) | _is_flat(evidence)).any())
+
+
 def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
     """Intervals that have no width."""
     flat = _is_flat(evidence)

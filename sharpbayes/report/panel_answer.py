@@ -6,9 +6,10 @@ from functools import cached_property
 
 import xarray as xr
 
+from sharpbayes.analysis.evidence_limits import has_narrow_tails
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
-from sharpbayes.report.disagreement import MIN_TAIL, explain_disagreement
+from sharpbayes.report.disagreement import explain_disagreement
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.panel_decision import (
     has_means,
@@ -16,12 +17,12 @@ from sharpbayes.report.panel_decision import (
     tolerance_beyond_tails,
     tolerance_sentences,
 )
+from sharpbayes.report.posterior_lowest import describe_lowest
 from sharpbayes.report.stability import METRICS, chance_of_lowest, equal_scores, panel_stability
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.missing import missing_sentences
 from sharpbayes.report.tables.panel import (
-    EQUAL,
     labels_where,
     lowest_models,
     models_by_risk,
@@ -29,10 +30,8 @@ from sharpbayes.report.tables.panel import (
 )
 from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.tables.slopes import order_changes
-from sharpbayes.report.ties import share_of_ties
 from sharpbayes.report.wording import (
     bootstrap_estimate,
-    contained_sources,
     evidence_texts,
     has_other_judges,
     is_fitted,
@@ -41,8 +40,8 @@ from sharpbayes.report.wording import (
 )
 
 STATEMENTS = ("lowest", "distinguishable", "admissible")
-# Models that are the lowest with a smaller probability are not named.
-NAMED, CLOSE = 0.05, 0.8
+# A model that is the lowest with this probability is surely so.
+CLOSE = 0.8
 OWN_JUDGES = (
     "The values of each model are those of its own judges, and the tables have them; no model is "
     "called lowest, by the posterior or by the bootstrap."
@@ -225,31 +224,11 @@ class PanelAnswer:
 
     def _posterior_lowest(self, *, carried: bool) -> str:
         """The most probable model, with probability, estimate and what its interval contains."""
-        first, shared = self.likely_lowest("cvar")[0], share_of_ties(self.view)
-        probability = self.probability("cvar") if shared is None else shared.alone
-        row = self.view.select({"metric": "cvar", "model": first})
-        sources = contained_sources(self.view, "posterior_profile")
-        value = f"{row.text('{cvar}')} of cumulative log-risk {posterior_estimate(row)}"
-        others = [
-            f"{name} ({probability_text(probability.sel(model=name))})"
-            for name in self.models
-            if name != first and float(probability.sel(model=name)) >= NAMED
-        ]
-        rivals = f" It may also be {join_names(others)}." if others else ""
-        contained = f"The interval contains {sources}."
-        chance, alone = probability_text(probability.sel(model=first)), ""
-        if shared is not None:
-            alone, rivals = " alone", f" {shared.sentence}{rivals}"
-        if not carried:
-            limit = "" if self.is_disputed else ", within that limit"
-            return (
-                f"What the posterior gives{limit}: {first}{alone} is lowest with probability "
-                f"{chance}, {value}. {contained}{rivals}"
-            )
-        return (
-            f"{first}{alone} has the lowest tail risk of {len(self.models)} models with "
-            f"probability {chance}: {value}. {contained}{rivals}"
-        )
+        limit = "" if carried else "What the posterior gives, within that limit: "
+        if self.is_disputed:
+            limit = "What the posterior gives: "
+        first, probability = self.likely_lowest("cvar")[0], self.probability("cvar")
+        return describe_lowest(self.view, self.models, first, probability, limit=limit)
 
     def _bootstrap_beside(self, *, carried: bool) -> str:
         """What the bootstrap says of the same question."""
@@ -303,14 +282,25 @@ class PanelAnswer:
 
     @cached_property
     def substitutes(self) -> list[str]:
-        """Metrics that can be compared where tails cannot: the mean, or the policy score."""
+        """Metrics that can be compared where tails cannot: the mean, or the policy score.
+
+        The policy score is one where the end of the scale decides log-risk, or where it tells apart
+        what the mean does not.
+        """
         if not self.tells_means or self.has_other_judges:
             return []
-        tail = self.view["evidence/tail_prompts"].sel(model=self.models)
-        metrics = ["mean"] if bool((tail < MIN_TAIL - EQUAL).any()) else []
-        if bool(self.view["evidence/needs_policy_score"].sel(model=self.models).any()):
+        evidence = self.view.group("evidence").sel(model=self.models)
+        metrics = ["mean"] if has_narrow_tails(evidence) else []
+        is_told = metrics and not self._tells_apart("mean") and self._tells_apart("policy_score")
+        if is_told or bool(evidence["needs_policy_score"].any()):
             metrics.append("policy_score")
         return metrics
+
+    def _tells_apart(self, metric: str) -> bool:
+        """Whether the bootstrap distinguishes the lowest model from all others."""
+        names = self.lowest_by(metric)
+        has_pairs = f"profile_interval/{metric}_difference_joint" in self.view
+        return has_pairs and len(names) == 1 and not self._similar(metric, names)
 
     @cached_property
     def ordered_by(self) -> str:
