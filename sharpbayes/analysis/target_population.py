@@ -138,13 +138,12 @@ def measure_shares(
 
 
 def population_weights(data: CrowdData, weights: SpecFile[Weights]) -> Floats:
-    """Return the weight of every rater in the target population; 1 without shares of its groups.
+    """Return the weight of every rater in the target population; 1 without shares.
 
-    SpecError lists labels of raters without a share, shares without a rater, and shares that cannot
-    all hold.
+    SpecError lists columns that raters do not have, labels of raters without a share, shares
+    without a rater, and shares that cannot all hold.
     """
-    population = weights.spec.population
-    shares = {name: x for name, x in population.items() if name in data.rater_columns}
+    shares = weights.spec.population
     if not shares:
         return np.ones(len(data.rater.labels))
     check_rater_labels(data, weights)

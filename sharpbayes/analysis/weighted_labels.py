@@ -41,11 +41,16 @@ def _category_problems(study: PanelStudy) -> Iterator[Diagnostic]:
 
 
 def check_rater_labels(data: CrowdData, weights: SpecFile[Weights]) -> None:
-    """Raise SpecError where labels of raters have no share, or shares no rater."""
+    """Raise SpecError where labels of raters have no share, or shares no rater or column."""
     problems = []
+    columns = list(data.rater_columns)
     for name, shares in weights.spec.population.items():
         labels = data.rater_columns.get(name)
-        if labels is not None and (odd := sorted({*labels.tolist()} ^ {*shares})):
+        if labels is None:
+            known = f"there are {format_list(columns)}" if columns else "there is none"
+            message = f"raters have no column {name!r}, {known}{did_you_mean(name, columns)}"
+            problems.append(weights.locate(("population", name), message))
+        elif odd := sorted({*labels.tolist()} ^ {*shares}):
             message = f"labels in the shares or among raters, but not in both: {format_list(odd)}"
             problems.append(weights.locate(("population", name), message))
     SpecError.raise_any(problems)

@@ -15,6 +15,7 @@ from sharpbayes.report.stability import (
     judges_by,
     largest_movement,
     name_raters,
+    sole_judges,
 )
 from sharpbayes.report.tables.crowd import ALL_ITEMS, has_same_labels, list_reasons
 from sharpbayes.report.tables.declaration import View
@@ -128,13 +129,20 @@ def _stability(view: View, who: str) -> tuple[str, str]:
     left_out = data["kind"] == who
     if not bool(left_out.any()):
         return UNKNOWN, f"There is one {who} only."
-    if who == "judge" and PanelAnswer(view).has_other_judges:
-        return NO, "Models were not scored by the same judges, so that they cannot be compared."
     if who == "judge":
-        return _panel_order(view, data, left_out) if has_rivals(view) else _only_model(view)
+        return _without_judges(view, data, left_out)
     if not has_rivals(view):
         return UNKNOWN, "There are no two measured groups of raters to order."
     return _order(data, left_out, ("most responsive group", "highest"))
+
+
+def _without_judges(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[str, str]:
+    """Whether the answer of a panel changes without one judge."""
+    if PanelAnswer(view).has_other_judges:
+        return NO, "Models were not scored by the same judges, so that they cannot be compared."
+    if sole_judges(view):
+        return UNKNOWN, "Some judges scored answers alone: without them other prompts are left."
+    return _panel_order(view, data, left_out) if has_rivals(view) else _only_model(view)
 
 
 def _only_model(view: View) -> tuple[str, str]:

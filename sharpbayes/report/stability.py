@@ -9,12 +9,14 @@ import xarray as xr
 from sharpbayes.errors import join_names
 from sharpbayes.report.tables.crowd import ALL_ITEMS
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.format import number, percent
 
 # A change that is smaller rounds to 0.00.
 NO_CHANGE = 0.005
 # Of so many others the lowest came out lowest partly by chance.
 MANY = 2
+# A judge who alone scored less of the answers takes few prompts away.
+SOLE_SHARE = 0.1
 # Metrics of which the lowest model is compared without each judge.
 METRICS = {"cvar": "tail risk", "mean": "mean log-risk", "policy_score": "policy score"}
 
@@ -45,8 +47,10 @@ def panel_stability(view: View, metric: str, lowest: Sequence[str]) -> Iterator[
     if are_tied(view, lowest):
         return
     judges = judges_by(view, metric)
-    if judges is not None and judges.sizes["setting"]:
-        yield from _judges(view, judges, metric, lowest[0])
+    if judges is not None:
+        yield from _sole_judges(view)
+        if judges.sizes["setting"]:
+            yield from _judges(view, judges, metric, lowest[0])
     if judges is None or metric != "cvar":
         return
     data = view.group("stability")
@@ -131,11 +135,58 @@ def name_raters(kind: str, names: Sequence[str]) -> str:
     return f"{kind}{'s' * (len(names) > 1)} {join_names(list(names))}"
 
 
+def sole_judges(view: View) -> dict[str, float]:
+    """Return the share of answers that a judge alone scored, of judges with a large share.
+
+    Without such a judge other prompts are measured, which says nothing of the judge.
+
+    >>> scores = xr.DataArray([[[1.0], [np.nan]], [[np.nan], [2.0]], [[1.0], [2.0]]],
+    ...                       {"judge": ["ann", "bo"]}, ("prompt", "judge", "dimension"))
+    >>> sole_judges(View(xr.DataTree.from_dict({"/panel": scores.to_dataset(name="sub_index")})))
+    {'ann': 0.333..., 'bo': 0.333...}
+    """
+    if "panel/sub_index" not in view:
+        return {}
+    scored = view["panel/sub_index"].notnull().any("dimension")
+    judges = scored.sum("judge")
+    of_judge = (scored & (judges == 1)).sum([dim for dim in scored.dims if dim != "judge"])
+    shares = of_judge / (judges > 0).sum()
+    known = shares.where((shares >= SOLE_SHARE) & (scored.sizes["judge"] > 1)).dropna("judge")
+    return dict(zip(map(str, known["judge"].to_numpy()), map(float, known), strict=True))
+
+
+def _sole_judges(view: View) -> Iterator[str]:
+    """That nothing shows how far the answer depends on judges who scored answers alone."""
+    sole = sole_judges(view)
+    if len(sole) == 1:
+        [(name, share)] = sole.items()
+        yield (
+            f"Judge {name} alone scored {percent(share)} of the answers: without {name} other "
+            f"prompts are left, so that nothing shows how far the answer depends on {name}."
+        )
+    elif sole:
+        shares = join_names([percent(share) for share in sole.values()])
+        yield (
+            f"{join_names([*sole])} alone scored {shares} of the answers: without one of them "
+            "other prompts are left, so that nothing shows how far the answer depends on them."
+        )
+
+
 def judges_by(view: View, metric: str) -> xr.Dataset | None:
     """Return what moves without each judge, by a metric; None where results do not have it.
 
     Over (setting) these are ``value``, the judge, and ``lowest``, ``changed`` and ``movement``.
+    Judges of :func:`sole_judges` are left out.
     """
+    table = _every_judge(view, metric)
+    if table is None:
+        return None
+    is_sole = np.isin(table["value"].to_numpy().astype(str), [*sole_judges(view)])
+    return table.isel(setting=~is_sole)
+
+
+def _every_judge(view: View, metric: str) -> xr.Dataset | None:
+    """What moves without each judge."""
     if "stability" not in view:
         return None
     data = view.group("stability")

@@ -219,9 +219,7 @@ def _weights_errors(panel: Panel, weights: Weights, *, named: bool) -> Iterator[
         missing = [name for name in dimension.amplify if name not in amplifiers]
         if missing:
             yield ("amplify", dimension.name), f"no coefficient for {', '.join(missing)}"
-    if "category" in weights.population and panel.roles.category is None:
-        message = "shares of prompt categories need a role `category` in the study"
-        yield ("population", "category"), message
+    yield from _population_errors(panel, weights)
     names = [dimension.name for dimension in panel.dimensions]
     if weights.tolerance is not None and weights.tolerance.category and not panel.roles.category:
         message = "limits of prompt categories need a role `category` in the study"
@@ -233,6 +231,17 @@ def _weights_errors(panel: Panel, weights: Weights, *, named: bool) -> Iterator[
     if named and weights.policy is not None and set(weights.policy) != set(names):
         message = f"covers {', '.join(weights.policy)}; the study's dimensions are "
         yield ("policy",), message + ", ".join(names)
+
+
+def _population_errors(panel: Panel, weights: Weights) -> Iterator[Located]:
+    """Shares of something else than categories of prompts, or of categories that are no role."""
+    for name in weights.population:
+        if name != "category":
+            message = "prompts of a panel have shares by `category` alone, whatever its column"
+            yield ("population", name), message + did_you_mean(name, ["category"])
+        elif panel.roles.category is None:
+            message = "shares of prompt categories need a role `category` in the study"
+            yield ("population", name), message
 
 
 def _model_errors(study: Study, model: Model) -> Iterator[Located]:

@@ -239,6 +239,16 @@ def test_shares_that_leave_out_a_category_are_refused(tmp_path):
         measured(tmp_path, frame(), weights=weights)
 
 
+@pytest.mark.parametrize("name", ["kind", "categroy"])
+def test_shares_under_another_name_are_refused(tmp_path, name):
+    """Left out in silence they would give the numbers of the sample for those of a population."""
+    weights = SHARED.replace("category", name)
+    hint = "; did you mean 'category'\\?" if name == "categroy" else "$"
+    message = rf"population\.{name}: prompts of a panel have shares by `category` alone.*{hint}"
+    with pytest.raises(SpecError, match=message):
+        measured(tmp_path, frame(), roles=', category = "kind"', weights=weights)
+
+
 def test_ensembles_and_a_reference_are_read_and_not_pooled(tmp_path):
     panel = 'judges = ["ann", "bob"]\nreference = "cat"\n'
     tables = '[panel.ensembles.other]\njudges = ["dee", "eve"]\n'

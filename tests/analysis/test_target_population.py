@@ -79,6 +79,12 @@ def test_shares_of_labels_that_are_not_there_are_refused(study):
         population_weights(data, weights_of(gender=shares))
 
 
+def test_shares_of_a_column_that_raters_do_not_have_are_refused(study):
+    message = r"no column 'gendre', there are .*gender.*; did you mean 'gender'\?"
+    with pytest.raises(SpecError, match=message):
+        population_weights(study.data, weights_of(gendre={"Woman": 0.5, "Man": 0.5}))
+
+
 def test_check_names_every_label_without_a_share(tmp_path):
     path = tmp_path / "w.toml"
     shares = "[population.gender]\nWoman = 1.0\n[population.age]\nGenZ = 0.5\nGenA = 0.5\n"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from sharpbayes.report.lights import lights
 from sharpbayes.report.release import choose_model
 from sharpbayes.report.summary import answer
 from tests.report.hand_made import BOUND, add, by_mean, evidence, fitted_panel, panel, stability
@@ -547,3 +548,31 @@ def test_of_one_model_the_judge_who_moves_it_most_is_named(change, says):
     settings = stability(("judge", "a", "a", False, change))
     results = add(panel(cvar=(1.0,)), stability=settings)
     assert [x for x in answer(results) if "judge" in x] == says
+
+
+def scored_by(*rows):
+    """Sub-indices of one model over (prompt, judge, dimension), by which judges scored a prompt."""
+    scores = np.where(np.array(rows)[:, :, None], 0.5, np.nan)[None]
+    dims = ("model", "prompt", "judge", "dimension")
+    return xr.Dataset({"sub_index": (dims, scores)}, {"judge": ["j1", "j2"]})
+
+
+def test_who_scored_answers_alone_is_not_called_decisive():
+    """Without such a judge other prompts are measured: what moves then is not the judge's doing."""
+    moved = stability(("judge", "j1", "c", True, 0.5), ("judge", "j2", "a", True, 0.1))
+    apart = scored_by(*[(True, False)] * 6, *[(False, True)] * 4)
+    results = add(panel(), stability=moved, panel=apart)
+    assert answer(results)[-1] == (
+        "j1 and j2 alone scored 60% and 40% of the answers: without one of them "
+        "other prompts are left, so that nothing shows how far the answer depends on them."
+    )
+    [light] = [light for light in lights(results) if light.question.startswith("Stable")]
+    assert light.state == "not known"
+    one = scored_by(*[(True, True)] * 8, *[(True, False)] * 2)
+    *_, alone, other = answer(add(panel(), stability=moved, panel=one))
+    assert alone.startswith("Judge j1 alone scored 20% of the answers: without j1 other prompts")
+    assert other.startswith("The answer depends on the judge j2: without it")
+    few = scored_by(*[(True, True)] * 19, (True, False))
+    assert answer(add(panel(), stability=moved, panel=few))[-1].startswith(
+        "The answer depends on the judges j1 and j2"
+    )
