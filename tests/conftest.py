@@ -10,21 +10,9 @@ import pytest
 
 from tests.shared_data import skipped_summary
 
-KERNEL = Path(__file__).parents[1] / "sharpbayes" / "bayes" / "kernel"
-COMPILE_KERNEL = (
-    "from sharpbayes.bayes.kernel import machine_code as code; "
-    "code.logp_code(); code.constrain_code(); code.likelihood_code()"
-)
-# Beside it, on another core: the functions of metrics, by studies that have all of them, and of
-# what is predicted.
-COMPILE_OTHERS = (
-    "import numpy as np; from sharpbayes.bayes.predict import psis;"
-    "from sharpbayes.spec.load import load_study; from sharpbayes.workflows.measure import measure;"
-    "few = ('bootstrap.replicates=20',); values = np.zeros((10, 1));"
-    "measure(load_study('quickstart_crowd', overrides=few));"
-    "measure(load_study('quickstart', overrides=few));"
-    "psis.psis_loo(values); psis.psis_pit(values, values)"
-)
+ROOT = Path(__file__).parents[1]
+KERNEL = ROOT / "sharpbayes" / "bayes" / "kernel"
+COMPILE = "from tests.machine_code import {0}; {0}()"
 # Where each part of a graph was made is of no use here, and a fifth of the time that it takes.
 os.environ.setdefault("PYTENSOR_FLAGS", "traceback__limit=0")
 
@@ -40,8 +28,10 @@ def pytest_configure(config):
     runs of a user do.
     """
     if not hasattr(config, "workerinput") and not is_compiled():
-        commands = [[sys.executable, "-c", code] for code in (COMPILE_KERNEL, COMPILE_OTHERS)]
-        COMPILERS.extend(subprocess.Popen(command) for command in commands)
+        # One beside the other, on two cores.
+        code = [COMPILE.format(name) for name in ("compile_kernel", "compile_others")]
+        commands = [[sys.executable, "-c", text] for text in code]
+        COMPILERS.extend(subprocess.Popen(command, cwd=ROOT) for command in commands)
 
 
 def await_machine_code():

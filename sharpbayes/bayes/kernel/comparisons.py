@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.kernel.machine_code import likelihood_code
+from sharpbayes.bayes.kernel.machine_code import part_code
 from sharpbayes.errors import StorageError
 from sharpbayes.execution.identity import computation
 from sharpbayes.storage.files import write_text
@@ -57,7 +57,7 @@ def _read_passed() -> list[str]:
 
 def _path() -> Path:
     """Return the file, in the folder where numba keeps the machine code of the kernel."""
-    return Path(likelihood_code().stats.cache_path) / FILE
+    return Path(part_code().stats.cache_path) / FILE
 
 
 def _list_parts(value: object) -> Iterator[bytes]:

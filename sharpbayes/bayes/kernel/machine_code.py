@@ -35,6 +35,7 @@ CONSTRAIN = types.int64(types.uint64, types.uint64, DOUBLES, DOUBLES, types.void
 WIDTH = 3  # Address, rows and columns of an array.
 ARRAYS = len(KernelData._fields) - 2 + len(TermData._fields) + len(HeldData._fields)
 PACKED = 1 + WIDTH * ARRAYS
+RATER_BLOCK = 31  # Number of the array that has a row for each rater who may be careless.
 FINE, OTHER_SOURCES, BAD_GRADIENT, BAD_DENSITY = 0, 1, 3, 4
 
 
@@ -117,7 +118,7 @@ def unpack(user):
         location_numbers=table(user, 28, np.float64),
         group_slopes=table(user, 29, np.int64),
         group_numbers=table(user, 30, np.float64),
-        rater_block=table(user, 31, np.int64).ravel(),
+        rater_block=table(user, RATER_BLOCK, np.int64).ravel(),
         block_pair=table(user, 32, np.int64).ravel(),
         careless=table(user, 33, np.float64).ravel(),
         reference=table(user, 34, np.float64),
@@ -194,22 +195,17 @@ def stored_values(layout: ParameterLayout, point: Floats) -> Floats:
 @cache
 def likelihood_code() -> Any:
     """Return log-likelihood and gradients, for PyMC graphs with priors that the kernel lacks."""
-    sources = digest()
+    part = part_code()
 
-    @numba.njit(cache=True, error_model="numpy")
+    # It is compiled in each process: it takes a second, and code on disk cannot name another code.
+    @numba.njit(error_model="numpy")
     def gradients(user, effects, cutpoints, gaps):
-        if user[0] != sources:
-            raise ValueError("packed by other sources")
-        dU, d_cutpoints = np.zeros_like(effects), np.zeros_like(cutpoints)
-        d_gaps = np.zeros_like(gaps)
-        data = unpack(user)
         # PyMC samples such models by the prior of the effects of careless raters.
-        offsets, probability = np.zeros((2, len(data.rater_block)))
-        value = likelihood(
-            data, effects, cutpoints, gaps, offsets, dU, d_cutpoints, d_gaps, probability
-        )
+        offsets = np.zeros(table(user, RATER_BLOCK, np.int64).size)
+        value, dx = part(user, np.concatenate((effects, cutpoints, gaps, offsets)))
+        first, last = len(effects), len(effects) + len(cutpoints)
         # PyTensor's numba back end takes a scalar as an array without dimensions.
-        return np.asarray(value), dU, d_cutpoints, d_gaps
+        return np.asarray(value), dx[:first], dx[first:last], dx[last : last + len(gaps)]
 
     return gradients
 
