@@ -120,7 +120,6 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         withheld=withheld,
         method="bootstrap",
         unseen_cvar_rise=rise,
-        prompts=prompts.size,
         **gate_facts(gate),
         **comparison_facts(comparison),
     )
@@ -195,6 +194,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, str | int]:
     """Return what was compared, as attributes."""
     alone, others = comparison.alone, comparison.other_judges
     return {
+        "prompts": comparison.study.scores.sizes["prompt"],
         "shared_prompts": len(comparison.shared),
         "candidate_prompts": len(alone[CANDIDATE]),
         "reference_prompts": len(alone[REFERENCE]),

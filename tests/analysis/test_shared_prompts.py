@@ -100,6 +100,7 @@ def test_a_model_of_easier_prompts_is_not_called_the_lowest(tmp_path):
     assert "lowest" not in json.loads(results["evidence"].attrs["carried"])
 
 
+@pytest.mark.slow
 def test_means_of_equal_models_are_seldom_distinguishable():
     """Six equal models: the lowest is set apart in about 5% of studies, not in two fifths."""
     rng, claims, studies = np.random.default_rng(20261124), [], 200

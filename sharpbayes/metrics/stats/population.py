@@ -34,6 +34,13 @@ class PopulationWeights:
             resample; None for 1.
 
     Source: post-stratification; the shares are a decision (weights file, ``population.category``).
+
+    >>> category = xr.DataArray(["a", "a", "b"], dims="prompt")
+    >>> shares = xr.DataArray([0.2, 0.8], {"category": ["a", "b"]})
+    >>> present = xr.DataArray([[True, True, True], [True, False, True]], dims=("model", "prompt"))
+    >>> PopulationWeights(category, shares).of_values(present).values
+    array([[0.1, 0.1, 0.8],
+           [0.2, 0.2, 0.8]])
     """
 
     category: xr.DataArray
@@ -50,14 +57,9 @@ class PopulationWeights:
 
         >>> category = xr.DataArray(["a", "a", "b"], dims="prompt")
         >>> shares = xr.DataArray([0.2, 0.8], {"category": ["a", "b"]})
-        >>> weights = PopulationWeights(category, shares)
-        >>> weights.of_values(xr.DataArray([True, True, True], dims="prompt")).values
-        array([0.1, 0.1, 0.8])
-        >>> present = xr.DataArray([[True, False, True], [True, True, False]],
-        ...                        dims=("model", "prompt"))
-        >>> weights.of_values(present).values
-        array([[0.2, 0.2, 0.8],
-               [0. , 0. , 0. ]])
+        >>> lacking = xr.DataArray([True, True, False], dims="prompt")
+        >>> PopulationWeights(category, shares).of_values(lacking).values
+        array([0., 0., 0.])
         """
         labels = self.category.drop_vars("category", errors="ignore")
         membership = (labels == self.shares["category"]).astype(float)

@@ -49,6 +49,7 @@ def test_the_effect_is_that_of_random_subsets_of_the_raters():
     assert expected[-1] > 0.05
 
 
+@pytest.mark.slow
 def test_a_large_group_is_not_told_from_a_small_one_of_its_law():
     pairs = xr.concat([compared(study_of((5, 50), seed)) for seed in range(40)], "study")
     assert abs(float(pairs["hm"].mean())) < 0.03
