@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sharpbayes.data.cells import format_rows
 from sharpbayes.data.columns import (
     MISSING,
     ColumnParser,
-    format_rows,
     join_columns,
     join_texts,
     make_factor,

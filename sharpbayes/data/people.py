@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sharpbayes.data.cells import format_rows
 from sharpbayes.data.columns import (
     MISSING,
     ColumnParser,
     factorize,
-    format_rows,
     make_factor,
     parse_number,
     rename_labels,

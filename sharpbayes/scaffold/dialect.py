@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sharpbayes.data.columns import MISSING_TEXTS, format_cells, parse_number
+from sharpbayes.data.cells import format_cells
+from sharpbayes.data.columns import MISSING_TEXTS, parse_number
 from sharpbayes.data.readers.dialects import guess_dialect
 from sharpbayes.data.readers.formats import (
     DIALECT_KEYS,

@@ -218,6 +218,14 @@ def describe_values(values: pd.Series) -> str:
     return f"{len(texts)} texts: {format_list([text[:20] for text in texts], most=2)}{empty}"
 
 
+def explain_unused(values: pd.Series, reason: str) -> str:
+    """Return why a column is not used, and what it holds."""
+    content = describe_values(values)
+    if len(pd.unique(values)) == 1 and content != "nothing":
+        return f"{content} everywhere: says nothing"
+    return f"{reason or 'not a role of the study'}: {content}"
+
+
 def list_texts(values: pd.Series) -> set[str]:
     """Return the different texts of a column, without the empty one."""
     return {str(value).strip() for value in pd.unique(values)} - {""}
