@@ -31,6 +31,7 @@ from sharpbayes.spec.study_text import format_study
 COMMENT_WIDTH = 98
 PANEL_ROLES = ("model", "prompt", "judge", "indicator", "score", "trial", "sample", "category")
 CELL = ("model", "prompt", "judge", "sample", "trial", "indicator")
+OVER_SPAN = f"{inference.BINS} bins of one width over the range of the data,"
 TRIALS = (
     "{subject} the same judge's scores of the same answer (trials); where the model "
     "answered again, name the number of the answer as `sample` instead"
@@ -169,7 +170,8 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     if not scales and not named:
         reasons = [f"{name} ({column.reason})" for name, column in indicators.items()]
         known = ", ".join(reasons) or f"all of {', '.join(roles.values())} have a role"
-        raise DataError.at(main.name, f"no column of scores found: {known}")
+        hint = "" if "score" in roles else f"; name one with {draft.option}score=COLUMN"
+        raise DataError.at(main.name, f"no column of scores found: {known}{hint}")
     layout = main.layout or ("long" if "score" in roles else "wide")
     panel: dict[str, Any] = table.source | {"layout": layout}
     own_roles = table.own_roles | ({"trial": True} if draft.rows_are_trials else {})
@@ -252,9 +254,11 @@ def _doubt_indicators(
     if without and "score" in roles:
         doubt = f"no scale fits, so that they are left out: {format_list(sorted(without))}"
         draft.doubt("panel.scales", doubt)
-    cut = [_quote(n) for n, column in indicators.items() if "bins" in (column.scale or {})]
-    if cut:
+    spans = {n: column.span for n, column in indicators.items() if "bins" in (column.scale or {})}
+    if cut := [_quote(name) for name, span in spans.items() if not span]:
         draft.doubt("panel.scales", f"scores from 0 to 1 are cut into five: {format_list(cut)}")
+    for name in (name for name, span in spans.items() if span):
+        draft.doubt("panel.scales", f'scores of "{name}" are cut into {OVER_SPAN} {spans[name]}')
     _doubt_order(draft, "panel.scales", indicators)
     direction = (
         "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }"
@@ -326,13 +330,12 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
 def _infer_scores(draft: Draft, score: pd.Series) -> inference.Scale:
     """Infer the scale of a crowd's score; a number that has none is cut into bins."""
     inferred = infer_scale(score, named=True)
+    if inferred.scale is None:
+        inferred = inference.infer_bins(score)
     _doubt_order(draft, "crowd.scale", {str(score.name): inferred})
-    if inferred.scale is not None:
-        return inferred.scale
-    scale, span = inference.infer_bins(score)
-    over = f"bins of one width over the range of the data, {span}"
-    draft.doubt("crowd.scale", f"scores are cut into {len(list_scores(scale))} {over}")
-    return scale
+    if inferred.span:
+        draft.doubt("crowd.scale", f"scores are cut into {OVER_SPAN} {inferred.span}")
+    return inferred.scale or {}
 
 
 def _find_groups(
