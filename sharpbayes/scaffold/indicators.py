@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import pandas as pd
+
 from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.scaffold import inference
@@ -43,8 +45,8 @@ def infer_indicators(main: LogTable) -> dict[str, InferredScale]:
     """Infer the scale of each indicator of a table with a row for each score."""
     data, roles = main.data, main.roles
     score, inferred = data[roles["score"]], {}
-    of = data[roles["indicator"]] if "indicator" in roles else [roles["score"]] * len(data)
-    for name, values in score.groupby(of):
+    one = pd.Series(roles["score"], index=data.index)
+    for name, values in score.groupby(data[roles["indicator"]] if "indicator" in roles else one):
         inferred[str(name)] = infer_score(values, main.layout)
     return inferred
 
