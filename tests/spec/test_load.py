@@ -40,6 +40,8 @@ def test_an_earlier_key_is_unknown_and_its_new_name_is_told():
     [
         ("sampler={draws = 3}", "sampler.draws: found 3, must be at least 50"),
         ('panel.roles={model = "m"}', "panel.roles.judge: missing, it must be given"),
+        ("foo.bar=1", "foo: unknown key, allowed are "),
+        ("panel.foo.bar=1", "panel.foo: unknown key, allowed are "),
         ('panel.indicators.explicitness="flg"', "panel.indicators.explicitness: no scale 'flg'"),
     ],
 )
