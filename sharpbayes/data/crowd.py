@@ -28,9 +28,10 @@ from sharpbayes.data.readers.parquet import PARQUET, read_selected
 from sharpbayes.data.readers.paths import find_files
 from sharpbayes.data.readers.text_table import apply_dialect
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
+from sharpbayes.spec.scales import BooleanScale, Scale
 
 SCALE, LABEL, ITEM_LABEL, RATER = "score", "label", "item_label", "rater"
-LABELS = ("safe", "unsafe")
+LABELS, FLAG = ("safe", "unsafe"), BooleanScale(kind="boolean")
 # What may have a number; single ratings are last.
 UNITS = (("item",), ("rater",))
 # From this number of ratings on, a compiled sort is worth its start.
@@ -90,8 +91,7 @@ def read_crowd(
     if crowd.layout == "wide":
         table = melt_raters(table, list_names(roles.rater))
         keys, of_score = [roles.item, RATER], SCALE
-    score = parser.parse_scores(table[of_score], crowd.scale)
-    score = fill_design(score) if as_design else score
+    score = _parse_scores(table[of_score], crowd.scale, parser, as_design=as_design)
     time = None if roles.time is None else parser.parse_times(table[roles.time])
     parser.check_filled(table, keys)
     item, rater = (make_factor(table[column]) for column in keys)
@@ -134,6 +134,14 @@ def read_crowd(
         item_text=item_text,
         numbers=numbers,
     )
+
+
+def _parse_scores(
+    values: pd.Series, scale: Scale, parser: ColumnParser, *, as_design: bool
+) -> Scores:
+    """Parse scores; in a design without any all are the lowest one."""
+    score = parser.parse_scores(values, scale)
+    return fill_design(score) if as_design else score
 
 
 def _read_item_label(
@@ -221,8 +229,7 @@ def _read_expert_labels(
     parser = ColumnParser(base / file.data, file.dialect)
     table = read_table(base, file.data, dialect=file.dialect, roles=roles.model_dump().items())
     table = rename_labels(table, file, base / file.data)
-    label = parser.parse_flags(table[roles.label])
-    label = fill_design(label) if as_design else label
+    label = _parse_scores(table[roles.label], FLAG, parser, as_design=as_design)
     parser.check_duplicates(table[[roles.item, roles.expert]], what="a label")
     code = pd.Index(item.labels).get_indexer(pd.Index(table[roles.item]))
     if (code < 0).all():
