@@ -23,9 +23,8 @@ from sharpbayes.spec.kinds import describe_other_kind
 from sharpbayes.spec.lines import KeyPath, SourceText, dotted
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
-from sharpbayes.spec.weights import Weights
+from sharpbayes.spec.weights import DEFAULT_WEIGHTS, Weights
 
-DEFAULT_WEIGHTS = "sharp"
 FOLDERS: dict[type[Spec], str] = {Study: "studies", Weights: "weights", Model: "models"}
 NAMES: dict[type[Spec], str] = {Study: "a study", Weights: "weights", Model: "a model"}
 # Limits far above any file that a person writes: bytes, keys and values, tables inside tables.
