@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -13,6 +14,7 @@ from sharpbayes.errors import DataError, format_count, shorten
 QUOTE, CHARACTERS, MAX_TEXT = '"', 1 << 20, 60
 # The largest possible cell, in bytes.
 MAX_CELL = 1 << 23
+LINE_END = re.compile(r"\r\n|\r|\n")
 # A line that follows the last one of a file.
 SENTINEL = "end"
 # A cell is rows of the table if so many of its lines are.
@@ -57,22 +59,29 @@ def _find_open_row(path: Path, encoding: str, delimiter: str) -> tuple[int, int]
 
 
 def refuse_swallowed_rows(table: pd.DataFrame, path: Path, delimiter: str) -> None:
-    """Refuse a cell that holds rows of the table: two stray quotes make one of all between them."""
+    """Refuse a cell that holds rows of the table: two stray quotes make one of all between them.
+
+    Such a cell begins and ends inside a row, most of its other lines are as long as a row, and each
+    of these has a cell that occurs in its column of the table.
+    """
+    cells = [*_find_cells_like_rows(table, delimiter)]
+    known = [{*table[name].unique()} - {""} for name in table.columns if cells]
+    for name, row, lines, rows in cells:
+        if all(any(map(set.__contains__, known, values)) for values in rows):
+            problem = f"row {row}: a quote makes {lines} lines one cell, and they seem to be rows"
+            raise DataError.at(path, f"{problem}: {delimiter.join(rows[0])!r}", key=str(name))
+
+
+def _find_cells_like_rows(
+    table: pd.DataFrame, delimiter: str
+) -> Iterator[tuple[object, object, int, list[list[str]]]]:
+    """Yield the column and the row of each cell of lines as long as rows, and these lines."""
     width, cell = len(table.columns), rf"[^{re.escape(delimiter)}\r\n]*"
     line = rf"[\r\n](?:{cell}{re.escape(delimiter)}){{{width - 1}}}{cell}[\r\n]"
     for position, name in enumerate(table.columns):
         for row, text in table[name][table[name].str.contains(line)].items():
-            first, *lines, last = [part.split(delimiter) for part in text.splitlines()]
-            if len(first) != width - position or len(last) != position + 1:
-                continue
-            rows = [cells for cells in lines if len(cells) == width]
-            if len(rows) >= MIN_SHARE * len(lines) and _has_known_cells(rows, table):
-                problem = f"row {row}: a quote makes {len(lines) + 2} lines one cell"
-                message = f"{problem}, and they seem to be rows: {delimiter.join(rows[0])!r}"
-                raise DataError.at(path, message, key=str(name))
-
-
-def _has_known_cells(rows: list[list[str]], table: pd.DataFrame) -> bool:
-    """Tell whether each row has a cell that stands in the same column of a table."""
-    known = [{*table[name].unique()} - {""} for name in table.columns]
-    return all(any(map(set.__contains__, known, cells)) for cells in rows)
+            first, *lines, last = [part.split(delimiter) for part in LINE_END.split(text)]
+            rows = [values for values in lines if len(values) == width]
+            is_inside = len(first) == width - position and len(last) == position + 1
+            if is_inside and len(rows) >= MIN_SHARE * len(lines):
+                yield name, row, len(lines) + 2, rows

@@ -68,6 +68,7 @@ def test_rows_that_two_stray_quotes_make_one_cell_are_refused(tmp_path, last):
 
 
 TEXTS = [
+    "\nalpha,p1,2\n",
     '5" and no more',
     "two\nlines",
     "a letter,\n\nwith, commas\n" * 40,
