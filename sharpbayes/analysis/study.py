@@ -99,15 +99,19 @@ class CrowdStudy:
         return measure_responsiveness(self.crowd, self.score_counts)
 
 
-def read_study(files: StudyFiles) -> PanelStudy | CrowdStudy:
-    """Read the ratings that a study is about, and the tables alongside them."""
+def read_study(files: StudyFiles, *, as_design: bool = False) -> PanelStudy | CrowdStudy:
+    """Read the ratings that a study is about, and the tables alongside them.
+
+    With ``as_design`` a table without any score has the lowest one in every cell: who scores what
+    is known before the scores are.
+    """
     spec, path = files.study.spec, files.study.path
     numeric = files.model.spec.numeric_columns if files.model is not None else ()
     if spec.panel is not None and files.weights is not None:
-        data = read_panel(spec.panel, path.parent, numeric=numeric)
+        data = read_panel(spec.panel, path.parent, numeric=numeric, as_design=as_design)
         return PanelStudy(spec, spec.panel, data, files.weights, path)
     if spec.crowd is not None:
-        crowd = read_crowd(spec.crowd, path.parent, numeric=numeric)
+        crowd = read_crowd(spec.crowd, path.parent, numeric=numeric, as_design=as_design)
         return crowd_study(files, spec.crowd, crowd)
     raise ValueError("a study has a panel with weights, or a crowd")
 

@@ -197,7 +197,7 @@ def fit(
             measured.attrs["status"] = "interrupted"
             written = console.interrupted_path(target)
             sharpbayes.save_results(measured, written)
-            say(f"interrupted before any draws were kept; the measured half is in {written}")
+            say(f"interrupted before the fit was finished; the measured half is in {written}")
             console.tell_apart(written, target)
             raise
         progress = context.execution.progress

@@ -253,11 +253,13 @@ def expect_phases(context: "RunContext", *, fitted: bool) -> None:
 
 
 def describe_kept(folder: Path) -> str:
-    """Describe how to go on with an interrupted run whose parts are in a folder."""
+    """Describe what an interrupted run leaves in a folder, and how to go on from there."""
     count = len(list(folder.glob("*.npz")))
     if not count:
         return "no part was finished; the same command begins anew"
     parts = format_count(count, "finished part")
+    if chains := len(list(folder.glob("chain-*.npz"))):
+        parts += f", {format_count(chains, 'chain')} among them,"
     return f"{parts} kept in {folder}; the same command with --resume goes on from there"
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sharpbayes.data.cells import describe_mixture, format_cells, format_rows
 from sharpbayes.data.lookalikes import fold_text
 from sharpbayes.data.ratings import Factor, Scores
 from sharpbayes.data.readers.bounds import refuse_excess
@@ -31,8 +32,8 @@ Texts = NDArray[np.str_]
 MISSING, OFF_SCALE = -1, -2
 # Values that are copied at a time.
 ROWS = 1 << 20
-# An error shows at most so many scores of a scale, and rows or texts that are wrong.
-MAX_SHOWN_SCORES, MAX_SHOWN = 10, 5
+# An error shows at most so many scores of a scale.
+MAX_SHOWN_SCORES = 10
 CHARACTER_BYTES = 4
 # So many names that are not there are compared with those that are.
 MAX_HINTS = 20
@@ -165,8 +166,10 @@ class ColumnParser:
         mixed = np.flatnonzero(lowest != highest)
         if mixed.size:
             labels = format_list([owner.labels[position] for position in mixed])
-            count = format_count(mixed.size, what)
-            self.add_problem(values.name, f"{count} with more than one value: {labels}")
+            cells = describe_mixture(values[owner.codes == mixed[0]])
+            message = f"{format_count(mixed.size, what)} with more than one value: {labels}"
+            first = f"{owner.labels[mixed[0]]} has " if mixed.size > 1 else ""
+            self.add_problem(values.name, f"{message}; {first}{cells}")
         self.check_lengths(texts, len(owner.labels), column=str(values.name))
         return take_chunked(np.array(texts, dtype=np.str_), highest)
 
@@ -363,28 +366,3 @@ def take_texts(values: pd.Series, rows: NDArray[np.integer], path: Path) -> Text
     what = f"column {values.name!r}: {len(rows):,} texts, the longest of {longest:,} characters,"
     refuse_excess(path, CHARACTER_BYTES * longest * len(rows), what)
     return values.iloc[rows].to_numpy(dtype=np.str_)
-
-
-def format_rows(rows: pd.Index) -> str:
-    """Name rows by their numbers, of several files or columns with its name.
-
-    >>> format_rows(pd.Index([2, 6])), format_rows(pd.Index([("a.csv", 3)]))
-    ('rows 2, 6', 'row 3 of a.csv')
-    """
-    parts = (row if isinstance(row, tuple) else (row,) for row in rows[:MAX_SHOWN])
-    names = ", ".join(" of ".join(map(str, reversed(part))) for part in parts)
-    more = f" and {len(rows) - MAX_SHOWN} more" if len(rows) > MAX_SHOWN else ""
-    return f"row{'s' if len(rows) > 1 else ''} {names}{more}"
-
-
-def format_cells(values: pd.Series) -> str:
-    """Name the rows of each different text.
-
-    >>> format_cells(pd.Series(["n/a", "9", "n/a"], index=[2, 3, 8]))
-    "rows 2, 8: 'n/a'; row 3: '9'"
-    """
-    codes, texts = factorize(values)
-    first = list(dict.fromkeys(codes.tolist()))
-    shown = [f"{format_rows(values.index[codes == c])}: {texts[c]!r}" for c in first[:MAX_SHOWN]]
-    more = len(first) - MAX_SHOWN
-    return "; ".join(shown) + (f"; and {more} more texts" if more > 0 else "")

@@ -21,16 +21,17 @@ from sharpbayes.data.columns import (
 from sharpbayes.data.covariates import Covariate, UnitNumbers, spread_numbers
 from sharpbayes.data.ledger import list_names
 from sharpbayes.data.numeric_columns import read_numbers
-from sharpbayes.data.ratings import Codes, Factor, Ratings, Scores, append_codes
+from sharpbayes.data.ratings import Codes, Factor, Ratings, Scores, append_codes, fill_design
 from sharpbayes.data.readers.bounds import CELL, COPIES, take_memory
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.parquet import PARQUET, read_selected
 from sharpbayes.data.readers.paths import find_files
 from sharpbayes.data.readers.text_table import apply_dialect
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
+from sharpbayes.spec.scales import BooleanScale, Scale
 
 SCALE, LABEL, ITEM_LABEL, RATER = "score", "label", "item_label", "rater"
-LABELS = ("safe", "unsafe")
+LABELS, FLAG = ("safe", "unsafe"), BooleanScale(kind="boolean")
 # What may have a number; single ratings are last.
 UNITS = (("item",), ("rater",))
 # From this number of ratings on, a compiled sort is worth its start.
@@ -75,10 +76,13 @@ class CrowdData:
     numbers: dict[str, UnitNumbers] = field(default_factory=dict)
 
 
-def read_crowd(crowd: Crowd, base: Path, *, numeric: Sequence[str] = ()) -> CrowdData:
+def read_crowd(
+    crowd: Crowd, base: Path, *, numeric: Sequence[str] = (), as_design: bool = False
+) -> CrowdData:
     """Read the crowd of a study, its side tables and its labels; paths start from ``base``.
 
-    ``numeric`` are columns that are read as numbers.
+    ``numeric`` are columns that are read as numbers. With ``as_design`` every row of a table
+    without any score has the lowest one.
     """
     parser = ColumnParser(base / crowd.data, crowd.dialect)
     table = rename_labels(_read_ratings_table(crowd, base, numeric), crowd, parser.path)
@@ -87,7 +91,7 @@ def read_crowd(crowd: Crowd, base: Path, *, numeric: Sequence[str] = ()) -> Crow
     if crowd.layout == "wide":
         table = melt_raters(table, list_names(roles.rater))
         keys, of_score = [roles.item, RATER], SCALE
-    score = parser.parse_scores(table[of_score], crowd.scale)
+    score = _parse_scores(table[of_score], crowd.scale, parser, as_design=as_design)
     time = None if roles.time is None else parser.parse_times(table[roles.time])
     parser.check_filled(table, keys)
     item, rater = (make_factor(table[column]) for column in keys)
@@ -108,7 +112,7 @@ def read_crowd(crowd: Crowd, base: Path, *, numeric: Sequence[str] = ()) -> Crow
     sides = {"item": crowd.items, "rater": crowd.raters}
     numbers = read({"item": item, "rater": rater}, UNITS, sides=sides)
     del table, join, read
-    expert_item, expert, expert_label = _read_expert_labels(crowd, base, item)
+    expert_item, expert, expert_label = _read_expert_labels(crowd, base, item, as_design=as_design)
     return CrowdData(
         score=take_chunked(score, kept),
         item=Factor(item.labels, take_chunked(item.codes, kept)),
@@ -130,6 +134,14 @@ def read_crowd(crowd: Crowd, base: Path, *, numeric: Sequence[str] = ()) -> Crow
         item_text=item_text,
         numbers=numbers,
     )
+
+
+def _parse_scores(
+    values: pd.Series, scale: Scale, parser: ColumnParser, *, as_design: bool
+) -> Scores:
+    """Parse scores; in a design without any all are the lowest one."""
+    score = parser.parse_scores(values, scale)
+    return fill_design(score) if as_design else score
 
 
 def _read_item_label(
@@ -208,7 +220,7 @@ def _list_group_columns(crowd: Crowd) -> list[str]:
 
 
 def _read_expert_labels(
-    crowd: Crowd, base: Path, item: Factor
+    crowd: Crowd, base: Path, item: Factor, *, as_design: bool
 ) -> tuple[Codes, Factor | None, Scores]:
     """Read item, expert and label of each label of an item that the crowd rated."""
     if not isinstance(crowd.labels, ExpertLabels):
@@ -217,7 +229,7 @@ def _read_expert_labels(
     parser = ColumnParser(base / file.data, file.dialect)
     table = read_table(base, file.data, dialect=file.dialect, roles=roles.model_dump().items())
     table = rename_labels(table, file, base / file.data)
-    label = parser.parse_flags(table[roles.label])
+    label = _parse_scores(table[roles.label], FLAG, parser, as_design=as_design)
     parser.check_duplicates(table[[roles.item, roles.expert]], what="a label")
     code = pd.Index(item.labels).get_indexer(pd.Index(table[roles.item]))
     if (code < 0).all():

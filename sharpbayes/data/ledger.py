@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from sharpbayes.data.columns import format_rows, rename_labels
+from sharpbayes.data.cells import format_rows
+from sharpbayes.data.columns import rename_labels
 from sharpbayes.data.lookalikes import group_lookalikes, quote_lookalikes, quote_toml
 from sharpbayes.data.readers.formats import read_columns, read_table
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels

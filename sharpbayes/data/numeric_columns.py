@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sharpbayes.data.cells import format_cells, format_rows
 from sharpbayes.data.columns import (
     ColumnParser,
     factorize,
-    format_cells,
-    format_rows,
     parse_number,
     rename_labels,
     suggest_fix,

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sharpbayes.data.cells import format_rows
 from sharpbayes.data.columns import (
     MISSING,
     ColumnParser,
-    format_rows,
     join_columns,
     join_texts,
     make_factor,
@@ -58,10 +58,13 @@ CELL_BYTES = 8
 Flags = NDArray[np.bool_]
 
 
-def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> PanelRatings:
+def read_panel(
+    panel: Panel, base: Path, *, numeric: Sequence[str] = (), as_design: bool = False
+) -> PanelRatings:
     """Read the panel of a study; its paths start from the folder ``base``.
 
-    ``numeric`` are columns that are read as numbers.
+    ``numeric`` are columns that are read as numbers. With ``as_design`` every row of a table
+    without any score has the lowest one.
     """
     parser = ColumnParser(base / panel.data, panel.dialect)
     named = panel.roles.model_dump(exclude_none=True)
@@ -93,10 +96,11 @@ def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> Pane
         unasked=unasked,
         missing_reasons=count_reasons(table, panel, factors, score),
     )
+    ratings = ratings.as_design() if as_design else ratings
     check_families(ratings, panel, parser)
     if panel.people is not None:
         judges = list_pooled_judges(panel, labels["judge"])
-        ratings = add_people(ratings, panel, panel.people, judges, base)
+        ratings = add_people(ratings, panel, panel.people, judges, base, as_design=as_design)
     of_prompts: dict[str, Any] = {
         "owner": factors["prompt"],
         "table": table,

@@ -8,16 +8,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sharpbayes.data.cells import format_rows
 from sharpbayes.data.columns import (
     MISSING,
     ColumnParser,
     factorize,
-    format_rows,
     make_factor,
     parse_number,
     rename_labels,
 )
-from sharpbayes.data.ratings import PEOPLE, SAMPLE, Codes, Factor, PanelRatings, Scores
+from sharpbayes.data.ratings import (
+    PEOPLE,
+    SAMPLE,
+    Codes,
+    Factor,
+    PanelRatings,
+    Scores,
+    fill_design,
+)
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError, did_you_mean, format_count, format_list
 from sharpbayes.spec.panel import Panel, People, PeopleRoles
@@ -26,11 +34,18 @@ from sharpbayes.spec.panel import Panel, People, PeopleRoles
 
 
 def add_people(
-    ratings: PanelRatings, panel: Panel, people: People, judges: Sequence[str], base: Path
+    ratings: PanelRatings,
+    panel: Panel,
+    people: People,
+    judges: Sequence[str],
+    base: Path,
+    *,
+    as_design: bool = False,
 ) -> PanelRatings:
     """Add people's ratings of some cells to the ratings of a panel by its judges.
 
-    People must share a cell with one of ``judges``, who are pooled.
+    People must share a cell with one of ``judges``, who are pooled. With ``as_design`` every row
+    of a table without any score has the lowest one.
     """
     parser, roles = ColumnParser(base / people.data, people.dialect), people.roles
     named = roles.model_dump(exclude_none=True)
@@ -55,6 +70,7 @@ def add_people(
     score = _parse_scores(table[roles.score], panel, codes["indicator"], parser)
     probability = _parse_probabilities(table, roles, parser)
     parser.raise_problems()
+    score = fill_design(score) if as_design else score
     rows = np.flatnonzero(score > MISSING)
     pooled = ratings.select("judge", judges)
     about = [dim for dim in pooled.labels if dim in {*ABOUT, SAMPLE}]

@@ -84,6 +84,15 @@ def append_codes(
     }
 
 
+def fill_design(score: Scores) -> Scores:
+    """Return the lowest score for every cell of a table that has none; other scores stay.
+
+    >>> fill_design(np.array([-1, -1])), fill_design(np.array([-1, 2]))
+    (array([0, 0]), array([-1,  2]))
+    """
+    return score if (score >= 0).any() else np.zeros_like(score)
+
+
 @dataclass(frozen=True)
 class PanelRatings:
     """The ratings of a panel as plain arrays, which need no xarray.
@@ -135,6 +144,16 @@ class PanelRatings:
         numbers = {name: column.take(dim, positions) for name, column in self.numbers.items()}
         selected = self.labels | {dim: tuple(labels)}
         return replace(self, score=score, labels=selected, numbers=numbers, unasked=unasked)
+
+    def as_design(self) -> "PanelRatings":
+        """Return the cells with the lowest score each, where the table has no score at all."""
+        score = fill_design(self.score)
+        if score is self.score:
+            return self
+        if self.unasked is not None:
+            score[self.unasked] = -1
+        counts = self.counts | {"ratings": int((score >= 0).sum()), "missing": 0}
+        return replace(self, score=score, counts=counts)
 
     def to_dataset(self) -> "xr.Dataset":
         """Return ``score (model, prompt, judge, [sample,] [trial,] indicator)`` with its labels.

@@ -1,12 +1,14 @@
 """Plain tables with the dialect that they seem to have, and what is assumed by it."""
 
 import re
+from math import isinf
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from sharpbayes.data.columns import MISSING_TEXTS, format_cells, parse_number
+from sharpbayes.data.cells import format_cells
+from sharpbayes.data.columns import MISSING_TEXTS, parse_number
 from sharpbayes.data.readers.dialects import guess_dialect
 from sharpbayes.data.readers.formats import (
     DIALECT_KEYS,
@@ -96,8 +98,10 @@ def _find_missing(table: pd.DataFrame) -> dict[str, pd.Series]:
 def _list_odd(texts: list[str], counts: list[int], name: str) -> set[str]:
     """Return the texts of a column that stand for an empty cell among numbers or ordered words."""
     is_score = last_word(name) in WORDS["score"]
-    others = {text for text in texts if text and parse_number(text) is None}
-    markers = others & MISSING_TEXTS
+    values = {text: parse_number(text) for text in texts if text}
+    infinite = {text for text, value in values.items() if value is not None and isinf(value)}
+    others = {text for text, value in values.items() if value is None} | infinite
+    markers = others & MISSING_TEXTS | infinite
     number = sum(n for text, n in zip(texts, counts, strict=True) if text and text not in others)
     odd = sum(n for text, n in zip(texts, counts, strict=True) if text in others)
     if number and (others == markers or not is_score):

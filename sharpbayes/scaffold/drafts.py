@@ -1,11 +1,9 @@
 """Studies that are being drafted: of judges who score answers, or of raters who score items."""
 
-import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from sharpbayes.scaffold.inference import (
     is_constant,
     list_scores,
 )
+from sharpbayes.scaffold.labels import LABELS, choose_labels, list_label_columns
 from sharpbayes.scaffold.logs import HIGH_IS_GOOD, LogTable
 from sharpbayes.spec.crowd import NOBODY_OUTSIDE
 from sharpbayes.spec.dialect import Dialect
@@ -32,6 +31,7 @@ from sharpbayes.spec.study_text import format_study
 COMMENT_WIDTH = 98
 PANEL_ROLES = ("model", "prompt", "judge", "indicator", "score", "trial", "sample", "category")
 CELL = ("model", "prompt", "judge", "sample", "trial", "indicator")
+OVER_SPAN = f"{inference.BINS} bins of one width over the range of the data,"
 TRIALS = (
     "{subject} the same judge's scores of the same answer (trials); where the model "
     "answered again, name the number of the answer as `sample` instead"
@@ -39,7 +39,6 @@ TRIALS = (
 CROWD_ROLES = ("item", "rater", "score")
 # Models of a crowd by where its labels come from.
 FITS = {"experts": "crowd_and_experts", "item": "crowd_and_labels", "crowd": "crowd_severity"}
-LABELS = re.compile("gold|unsafe|expert|truth|label")
 HEAD = (
     'A first study of "{name}", written by `sharpbayes init`: read every CHECK,',
     "then run `sharpbayes check` and `sharpbayes measure` on this file.",
@@ -106,7 +105,7 @@ class Draft:
         for name in [name for name in map(str, table.data.columns) if name not in melted]:
             content = inference.describe_values(table.data[name])
             if name not in uses:
-                content = f"{reasons.get(name) or 'not a role of the study'}: {content}"
+                content = inference.explain_unused(table.data[name], reasons.get(name, ""))
             row = LedgerRow(table.label, name, uses.get(name, "not used"), content)
             self.ledger.append(row)
 
@@ -171,7 +170,8 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     if not scales and not named:
         reasons = [f"{name} ({column.reason})" for name, column in indicators.items()]
         known = ", ".join(reasons) or f"all of {', '.join(roles.values())} have a role"
-        raise DataError.at(main.name, f"no column of scores found: {known}")
+        hint = "" if "score" in roles else f"; name one with {draft.option}score=COLUMN"
+        raise DataError.at(main.name, f"no column of scores found: {known}{hint}")
     layout = main.layout or ("long" if "score" in roles else "wide")
     panel: dict[str, Any] = table.source | {"layout": layout}
     own_roles = table.own_roles | ({"trial": True} if draft.rows_are_trials else {})
@@ -254,9 +254,11 @@ def _doubt_indicators(
     if without and "score" in roles:
         doubt = f"no scale fits, so that they are left out: {format_list(sorted(without))}"
         draft.doubt("panel.scales", doubt)
-    cut = [_quote(n) for n, column in indicators.items() if "bins" in (column.scale or {})]
-    if cut:
+    spans = {n: column.span for n, column in indicators.items() if "bins" in (column.scale or {})}
+    if cut := [_quote(name) for name, span in spans.items() if not span]:
         draft.doubt("panel.scales", f"scores from 0 to 1 are cut into five: {format_list(cut)}")
+    for name in (name for name, span in spans.items() if span):
+        draft.doubt("panel.scales", f'scores of "{name}" are cut into {OVER_SPAN} {spans[name]}')
     _doubt_order(draft, "panel.scales", indicators)
     direction = (
         "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }"
@@ -306,10 +308,13 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     decided = draft.decided.get("crowd", {})
     crowd["scale"] = scale = decided.get("scale") or _infer_scores(draft, data[roles["score"]])
     labels = decided.get("labels") or _find_experts(draft, siblings, roles["item"])
-    crowd["labels"] = labels = labels or _find_labels(
-        draft, [data, tables["item"].data], roles, scores=list_scores(scale)
-    )
-    groups = _find_groups(draft, main, tables, labels.get("column", ""))
+    named = [*list_label_columns([data, tables["item"].data], roles)]
+    if not labels:
+        labels, doubt = choose_labels(named, list_scores(scale))
+        draft.doubt("crowd.labels", doubt)
+    crowd["labels"] = labels
+    problems = {column.name: column.problem for column in named}
+    groups = _find_groups(draft, main, tables, labels.get("column", ""), problems)
     crowd |= {"groups": [[name] for name in groups["rater"]], "by": groups["item"]}
     if labels.get("from") == "crowd" and not groups["rater"]:
         draft.doubt("crowd.labels", "; ".join(NOBODY_OUTSIDE))
@@ -325,19 +330,25 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
 def _infer_scores(draft: Draft, score: pd.Series) -> inference.Scale:
     """Infer the scale of a crowd's score; a number that has none is cut into bins."""
     inferred = infer_scale(score, named=True)
+    if inferred.scale is None:
+        inferred = inference.infer_bins(score)
     _doubt_order(draft, "crowd.scale", {str(score.name): inferred})
-    if inferred.scale is not None:
-        return inferred.scale
-    scale, span = inference.infer_bins(score)
-    over = f"bins of one width over the range of the data, {span}"
-    draft.doubt("crowd.scale", f"scores are cut into {len(list_scores(scale))} {over}")
-    return scale
+    if inferred.span:
+        draft.doubt("crowd.scale", f"scores are cut into {OVER_SPAN} {inferred.span}")
+    return inferred.scale or {}
 
 
 def _find_groups(
-    draft: Draft, main: LogTable, tables: Mapping[str, LogTable], label: str
+    draft: Draft,
+    main: LogTable,
+    tables: Mapping[str, LogTable],
+    label: str,
+    problems: Mapping[str, str],
 ) -> dict[str, list[str]]:
-    """Find columns of raters and of items, and enter all columns of all tables in the ledger."""
+    """Find columns of raters and of items, and enter all columns of all tables in the ledger.
+
+    ``problems`` are those of columns that are named as labels of items.
+    """
     used = [*main.roles.values(), *FACTS, label]
     uses = {column: role for role, column in main.roles.items()}
     uses |= {label: "label of items"} if label else {}
@@ -347,7 +358,8 @@ def _find_groups(
         for table in {main.label: main, side.label: side}.values():
             for name in [str(name) for name in table.data.columns if name not in used]:
                 why = inference.explain_group(table.data, name, key=main.roles[role], what=role)
-                reasons.setdefault(table.label, {}).setdefault(name, why)
+                reason = why and (problems.get(name) or why)
+                reasons.setdefault(table.label, {}).setdefault(name, reason)
                 if not why and name not in uses:
                     groups[role].append(name)
                     uses[name] = "rater group" if role == "rater" else "column of items"
@@ -372,26 +384,3 @@ def _find_experts(draft: Draft, siblings: Sequence[LogTable], item: str) -> dict
                 draft.doubt("crowd.labels", doubt)
             return {"from": "experts", **table.source, "roles": roles}
     return {}
-
-
-def _find_labels(
-    draft: Draft,
-    tables: Sequence[pd.DataFrame],
-    roles: Mapping[str, str],
-    *,
-    scores: Sequence[str],
-) -> dict[str, Any]:
-    """Return which items are unsafe: by a column of the items, or else by the crowd itself."""
-    for table in tables:
-        for name in [str(name) for name in table.columns if name not in roles.values()]:
-            is_label = LABELS.search(name.lower()) and inference.is_flag(table[name])
-            if is_label and is_constant(table, name, roles["item"]):
-                draft.doubt("crowd.labels", f'"{name}" is taken to say which items are unsafe (1)')
-                return {"from": "item", "column": name}
-    cut = max(1, ceil((len(scores) - 1) / 2))
-    doubt = (
-        "no column says which items are unsafe: the other raters do, by a score of "
-        f"{scores[cut]} or above; experts' labels are better"
-    )
-    draft.doubt("crowd.labels", doubt)
-    return {"from": "crowd", "cut": cut}

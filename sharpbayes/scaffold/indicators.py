@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import pandas as pd
 
 from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.scaffold import inference
 from sharpbayes.scaffold.column_names import WORDS, last_word
-from sharpbayes.scaffold.inference import InferredScale, infer_scale, is_constant
+from sharpbayes.scaffold.inference import InferredScale, infer_scale, infer_score, is_constant
 from sharpbayes.scaffold.logs import LogTable
 
 
@@ -18,8 +21,8 @@ def infer_columns(main: LogTable) -> dict[str, InferredScale]:
     names = [str(name) for name in data.columns if name not in roles.values()]
     inferred = {}
     for name in names:
-        most = inference.MAX_NAMED_SCORES if _is_score(name) else inference.MAX_SCORES
-        inferred[name] = infer_scale(data[name], named=_is_score(name), most=most)
+        infer = infer_score if _is_score(name) else partial(infer_scale, named=False)
+        inferred[name] = infer(data[name])
         # A score may be constant over a model or a judge by chance, in few rows.
         keys = ["prompt"] if _is_score(name) else ["prompt", "judge", "model"]
         keys = [role for role in keys if data[roles[role]].duplicated().any()]
@@ -42,11 +45,9 @@ def infer_indicators(main: LogTable) -> dict[str, InferredScale]:
     """Infer the scale of each indicator of a table with a row for each score."""
     data, roles = main.data, main.roles
     score, inferred = data[roles["score"]], {}
-    of = data[roles["indicator"]] if "indicator" in roles else [roles["score"]] * len(data)
-    for name, values in score.groupby(of):
-        inferred[str(name)] = inference.infer_special_scale(values, main.layout) or infer_scale(
-            values, named=True, most=inference.MAX_NAMED_SCORES
-        )
+    one = pd.Series(roles["score"], index=data.index)
+    for name, values in score.groupby(data[roles["indicator"]] if "indicator" in roles else one):
+        inferred[str(name)] = infer_score(values, main.layout)
     return inferred
 
 
@@ -60,11 +61,7 @@ def infer_named(main: LogTable, named: Mapping[str, Mapping[str, Any]]) -> dict[
     else:
         roles = [(f"indicator {name}", column) for name, column in columns.items()]
         require_columns([*main.data.columns], roles, path=main.name)
-        most = inference.MAX_NAMED_SCORES
-        inferred = {
-            name: infer_scale(main.data[column], named=True, most=most)
-            for name, column in columns.items()
-        }
+        inferred = {name: infer_score(main.data[column]) for name, column in columns.items()}
     DataError.raise_any(
         Diagnostic(main.name, 0, name, f"no scale fits ({column.reason}); name one of `scales`")
         for name, column in inferred.items()

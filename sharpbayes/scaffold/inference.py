@@ -28,9 +28,12 @@ STEPS = (1.0, *FINER_STEPS)
 # Grades of Inspect: correct, partly correct, incorrect, no answer.
 GRADES = {"C": 0.0, "P": 0.5, "I": 1.0, "N": 1.0}
 UNKNOWN_WORDS = "words of no known severity"
+DECIMALS = "numbers with decimals that are named as no score"
 # Layouts of programs that score from 0 to 1, and how such numbers are cut.
 UNIT_LAYOUTS = ("promptfoo", "deepeval", "every-eval-ever")
 UNIT_BINS = (0.2, 0.4, 0.6, 0.8)
+# Decimals from 0 to 1 are cut in the same way where they span so much of it.
+UNIT_SPAN = 0.5
 FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"})
 
 
@@ -38,13 +41,15 @@ FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"})
 class InferredScale:
     """The scale of a column, with how its words were ordered; or the ``reason`` why it has none.
 
-    ``far`` is a number that is not on the scale, because it lies far from all others.
+    ``far`` is a number that is not on the scale, because it lies far from all others. ``span`` is
+    the range of the data over which numbers are cut into bins.
     """
 
     scale: Scale | None
     order: str = ""
     reason: str = ""
     far: str = ""
+    span: str = ""
 
 
 def infer_scale(values: pd.Series, *, named: bool, most: int = MAX_SCORES) -> InferredScale:
@@ -66,7 +71,7 @@ def infer_scale(values: pd.Series, *, named: bool, most: int = MAX_SCORES) -> In
         return InferredScale(None, reason="a measure by its name, not a score")
     step = find_step(numbers, STEPS if named else STEPS[:2])
     if step is None:
-        return InferredScale(None, reason="numbers with decimals, which no scale has")
+        return InferredScale(None, reason=DECIMALS)
     if not 0 < high - low < most * step:
         reason = f"{low:g} to {high:g} are more than {most} scores"
         if low == high:
@@ -104,8 +109,10 @@ def describe_numbers(inferred: Mapping[str, InferredScale]) -> Iterator[str]:
     """
     for far in dict.fromkeys(column.far for column in inferred.values() if column.far):
         names = format_list([f'"{name}"' for name, column in inferred.items() if column.far == far])
+        is_cut = any(column.span for column in inferred.values() if column.far == far)
+        place = "counts in the bin at that end" if is_cut else "is left out of the scale"
         yield (
-            f"{far} lies far from all other numbers of {names} and is left out of the scale; where "
+            f"{far} lies far from all other numbers of {names} and {place}; where "
             f'it stands for a missing score write dialect = {{ missing = ["{far}"] }}'
         )
     scales = [column.scale or {} for column in inferred.values() if "min" in (column.scale or {})]
@@ -184,17 +191,35 @@ def infer_special_scale(values: pd.Series, layout: str) -> InferredScale | None:
     return infer_unit_scale(values) if layout in UNIT_LAYOUTS else None
 
 
-def infer_bins(values: pd.Series) -> tuple[Scale, str]:
-    """Return a number cut into bins of one width over the range of the data, and this range."""
+def infer_score(values: pd.Series, layout: str = "") -> InferredScale:
+    """Return the scale of a panel's score; numbers with decimals are cut into bins."""
+    inferred = infer_special_scale(values, layout)
+    inferred = inferred or infer_scale(values, named=True, most=MAX_NAMED_SCORES)
+    numbers = {*(_parse_numbers(list_texts(values)) or ())}
+    if inferred.reason != DECIMALS or len(numbers) == 1:
+        return inferred
+    unit = infer_unit_scale(values) if max(numbers) - min(numbers) >= UNIT_SPAN else None
+    return unit or infer_bins(values)
+
+
+def infer_bins(values: pd.Series) -> InferredScale:
+    """Return the scale of a number that is cut into bins of one width over the range of the data.
+
+    >>> infer_bins(pd.Series(["1.5", "11.5"])).scale
+    {'bins': [3.5, 5.5, 7.5, 9.5]}
+    """
     numbers = _parse_numbers(list_texts(values))
     if numbers is not None and len(set(numbers)) == 1:
         problem = f"every score is {numbers[0]:g}; a scale needs two scores, and nothing differs"
         raise DataError.at("init", problem, key=str(values.name))
     if not numbers:
         raise DataError.at("init", "its values are no scores", key=str(values.name))
+    far = find_far_number(numbers)
+    numbers = [number for number in numbers if number != far]
     low, high = min(numbers), max(numbers)
-    cuts = [low + (high - low) * n / BINS for n in range(1, BINS)]
-    return {"bins": [float(f"{cut:g}") for cut in cuts]}, f"from {low:g} to {high:g}"
+    cuts = [float(f"{low + (high - low) * n / BINS:g}") for n in range(1, BINS)]
+    span, far_text = f"from {low:g} to {high:g}", "" if far is None else f"{far:g}"
+    return InferredScale({"bins": cuts}, far=far_text, span=span)
 
 
 def list_scores(scale: Scale) -> list[str]:
@@ -216,6 +241,14 @@ def describe_values(values: pd.Series) -> str:
     if _parse_numbers({*texts}) is not None:
         return f"{len(texts)} numbers from {texts[0]} to {texts[-1]}{empty}"
     return f"{len(texts)} texts: {format_list([text[:20] for text in texts], most=2)}{empty}"
+
+
+def explain_unused(values: pd.Series, reason: str) -> str:
+    """Return why a column is not used, and what it holds."""
+    content = describe_values(values)
+    if len(pd.unique(values)) == 1 and content != "nothing":
+        return f"{content} everywhere: says nothing"
+    return f"{reason or 'not a role of the study'}: {content}"
 
 
 def list_texts(values: pd.Series) -> set[str]:

@@ -44,6 +44,8 @@ ADJECTIVE = re.compile(
     r"|problematic|concerning|worrying|disturbing|sexist|racist|violent|true|likely|important)$"
 )
 
+# What a count is of, such as `/4` and `of 4`.
+FRACTION = re.compile(r"(?<=\d)\s*(?:/|out of|of)\s*(\d+)")
 # A longer number is an id.
 MAX_DIGITS = 18
 
@@ -74,11 +76,16 @@ def order_levels(texts: Iterable[str]) -> list[str] | None:
 def order_by_number(texts: Iterable[str]) -> list[str] | None:
     """Return texts by the one number in each, or None where it is missing or not its own.
 
-    >>> order_by_number(["Level 10", "Level 9"])
-    ['Level 9', 'Level 10']
+    A denominator that all texts share is not counted.
+
+    >>> order_by_number(["Level 10", "Level 9"]), order_by_number(["4/4", "0/4"])
+    (['Level 9', 'Level 10'], ['0/4', '4/4'])
     """
     levels = list(dict.fromkeys(texts))
-    numbers = [re.findall(r"\d+", text) for text in levels]
+    fractions = [FRACTION.search(text) for text in levels]
+    is_shared = len({match and match[1] for match in fractions}) == 1
+    plain = [FRACTION.sub("", text) for text in levels] if is_shared else levels
+    numbers = [re.findall(r"\d+", text) for text in plain]
     if any(len(in_text) != 1 or len(in_text[0]) > MAX_DIGITS for in_text in numbers):
         return None
     keys = [int(in_text[0]) for in_text in numbers]

@@ -61,7 +61,7 @@ def simulate_model(
         if content["crowd"]["labels"]["from"] == "item":
             data = study.data
             labels = data.expert_label if data.expert_label.size else data.item_label
-            share = float(np.mean(labels > 0)) if labels.size else 0.5
+            share = float(np.mean(labels[labels >= 0] > 0)) if (labels >= 0).any() else 0.5
             label = _label_most_severe(truth, share, path=str(files.study.path))
             tables["ratings"][UNSAFE] = tables["ratings"]["item"].map(label)
     copies = _copy_named_files(files, content)

@@ -56,8 +56,8 @@ def simulate_pattern(files: StudyFiles, *, pattern: str) -> SimulatedStudy:
         raise SpecError.at("--pattern", message + did_you_mean(pattern, known))
     patterns = PATTERNS if pattern == ALL else (pattern,)
     if study.crowd is None:
-        message = "the scoring patterns are those of a crowd; this study has a panel"
-        raise SpecError.at(files.study.path, message)
+        message = "are those of a crowd; this study has a panel: add --pattern model"
+        raise SpecError.at(files.study.path, f"the patterns {', '.join(known)} {message}")
     spec, rng = study.crowd.simulation, np.random.default_rng(study.seed)
     severity = rng.normal(0.0, spec.severity_sd, spec.items)
     bias = rng.normal(0.0, spec.bias_sd, spec.raters)

@@ -11,7 +11,7 @@ from sharpbayes.spec.lines import KeyPath
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.study import Study
-from sharpbayes.spec.weights import Weights
+from sharpbayes.spec.weights import DEFAULT_WEIGHTS, Weights
 
 # An error: the path of a key, and what is wrong there.
 Located = tuple[KeyPath, str]
@@ -51,7 +51,8 @@ def check_files(files: StudyFiles) -> None:
         errors = chain.from_iterable(check(study.table) for check in checks)
     diagnostics = [files.study.locate(*error) for error in errors]
     if study.panel is not None and files.weights is not None:
-        errors = _weights_errors(study.panel, files.weights.spec, named=study.weights is not None)
+        named = study.weights not in (None, DEFAULT_WEIGHTS)
+        errors = _weights_errors(study.panel, files.weights.spec, named=named)
         diagnostics += [files.weights.locate(*error) for error in errors]
     if files.model is not None:
         errors = _model_errors(study, files.model.spec)
@@ -68,8 +69,8 @@ def policy_for(study: Study, weights: Weights) -> dict[str, float]:
 def policy_over(names: Sequence[str], weights: Weights) -> dict[str, float]:
     """Return the policy weight of each dimension.
 
-    All dimensions have equal weights where the weights file has no policy, or has one for other
-    dimensions because the study did not name the file.
+    All dimensions have equal weights where the weights file has no policy, or is the default one:
+    its equal policy for the dimensions of SHARP is one for any others.
     """
     if weights.policy is not None and set(weights.policy) == set(names):
         return {name: weights.policy[name] for name in names}
@@ -228,9 +229,10 @@ def _weights_errors(panel: Panel, weights: Weights, *, named: bool) -> Iterator[
         limits = getattr(getattr(weights, table), "dimension", None)
         for name in limits if isinstance(limits, dict) else ():
             yield from _undeclared((table, "dimension", name), "dimension", name, names)
-    if named and weights.policy is not None and set(weights.policy) != set(names):
-        message = f"covers {', '.join(weights.policy)}; the study's dimensions are "
-        yield ("policy",), message + ", ".join(names)
+    policy = weights.policy or dict.fromkeys(names)
+    if set(policy) != set(names) and (named or len(set(policy.values())) > 1):
+        message = f"covers {', '.join(policy)}; the study's dimensions are {', '.join(names)}"
+        yield ("policy",), f"{message}; without [policy] they have equal weights"
 
 
 def _population_errors(panel: Panel, weights: Weights) -> Iterator[Located]:

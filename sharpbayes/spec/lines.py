@@ -75,6 +75,9 @@ class SourceText:
         for path in map(dotted, around):
             if path in self.overrides:
                 return Diagnostic(f"--set {self.overrides[path]}", 0, dotted(key), message)
+        inside = (path for path in self.overrides if path.startswith(f"{dotted(key)}."))
+        if key not in self.lines and (path := next(inside, "")):
+            return Diagnostic(f"--set {self.overrides[path]}", 0, dotted(key), message)
         first = 1 if self.lines else 0
         line = next((self.lines[path] for path in around if path in self.lines), first)
         return Diagnostic(str(self.path), line, dotted(key), message)

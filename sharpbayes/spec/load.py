@@ -19,13 +19,14 @@ from sharpbayes.spec.base import Spec
 from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.diagnostics import explain_errors
 from sharpbayes.spec.files import SpecFile, StudyFiles
+from sharpbayes.spec.kinds import describe_other_kind
 from sharpbayes.spec.lines import KeyPath, SourceText, dotted
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
-from sharpbayes.spec.weights import Weights
+from sharpbayes.spec.weights import DEFAULT_WEIGHTS, Weights
 
-DEFAULT_WEIGHTS = "sharp"
 FOLDERS: dict[type[Spec], str] = {Study: "studies", Weights: "weights", Model: "models"}
+NAMES: dict[type[Spec], str] = {Study: "a study", Weights: "weights", Model: "a model"}
 # Limits far above any file that a person writes: bytes, keys and values, tables inside tables.
 MAX_BYTES, MAX_VALUES, MAX_DEPTH, MAX_NAME = 1_000_000, 50_000, 50, 200
 # A number that Python does not write: 4,300 digits, which it may have in hexadecimal.
@@ -154,11 +155,10 @@ def parse[T: Spec](
 
 def _refuse_kind(data: Mapping[str, Any], cls: type[Spec], source: SourceText) -> None:
     """Raise SpecError where a file says that it is of another kind, such as a study for weights."""
-    names = {Study: "a study", Weights: "weights", Model: "a model"}
-    for kind, name in names.items():
+    for kind, name in NAMES.items():
         start = f"sharpbayes/{kind.__name__.lower()}/"
-        if kind is not cls and cls in names and str(data.get("schema", "")).startswith(start):
-            message = f"this file holds {name}, not {names[cls]}"
+        if kind is not cls and cls in NAMES and str(data.get("schema", "")).startswith(start):
+            message = f"this file holds {name}, not {NAMES[cls]}"
             raise SpecError([source.locate(("schema",), message)])
 
 
@@ -193,13 +193,19 @@ def _collect(diagnostics: list[Diagnostic]) -> Iterator[None]:
 def _find(
     name: str, cls: type[Spec], study: SpecFile[Study] | None = None, key: KeyPath = ()
 ) -> Path:
-    """Return the path that a name means: a shipped file, or a file relative to the study."""
-    if "/" in name or name.endswith(".toml"):
-        return (study.path.parent if study else Path()) / name
+    """Return the path that a name means: a shipped file, or a file relative to the study.
+
+    A file that is there and of another kind is refused as what it is.
+    """
+    path = (study.path.parent if study else Path()) / name
+    other = "" if name.endswith(".toml") else describe_other_kind(path, NAMES[cls])
+    if not other and ("/" in name or name.endswith(".toml")):
+        return path
     try:
         return find(FOLDERS[cls], name)
     except FileNotFoundError as error:
-        message = str(error)
+        hint = "; a file of this name is here, but it does not end in .toml" * path.is_file()
+        message = other or f"{error}{hint}"
     raise SpecError([study.locate(key, message)]) if study else SpecError.at(name, message)
 
 

@@ -16,6 +16,8 @@ from sharpbayes.spec.base import (
     Spec,
 )
 
+# Weights of a panel that names none.
+DEFAULT_WEIGHTS = "sharp"
 # Limits of a tolerance that are not about a tail.
 WITHOUT_TAIL = ("mean", "policy_score")
 

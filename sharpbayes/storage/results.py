@@ -11,6 +11,7 @@ from sharpbayes.errors import StorageError, first_line
 from sharpbayes.execution.identity import computation
 from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.files import StudyFiles
+from sharpbayes.spec.kinds import describe_other_kind
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
 from sharpbayes.storage.files import replace_file
 from sharpbayes.storage.precision import packing
@@ -108,6 +109,8 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     except (OSError, ValueError) as error:
         raise StorageError(f"{path}: cannot be read: {first_line(error)}") from None
     foreign = f"{path}: not a results file of sharpbayes"
+    if not intact and (other := describe_other_kind(path, "results")):
+        raise StorageError(f"{path}: {other}")
     if not intact:
         raise StorageError(f"{foreign}, or damaged: it does not end with the digest of its bytes")
     try:

@@ -1,5 +1,7 @@
 """Calibrate: known truth at a study's design, for fits, and for decisions under several looks."""
 
+from dataclasses import replace
+
 import xarray as xr
 
 from sharpbayes.analysis.study import PanelStudy
@@ -19,9 +21,9 @@ def calibrate(
 
     With ``posterior`` truths are draws of the posterior of the study's own ratings in place of the
     prior, and each fit has these ratings and one replicate of each; the coverage of the bootstrap
-    is left out.
+    is left out. Otherwise the scores are not used, and the study needs none.
     """
-    context = open_context(study)
+    context = replace(open_context(study), as_design=not posterior)
     model, spec = context.model.spec, context.files.study.spec
     from sharpbayes.bayes.predict.calibration import calibrate as calibrate_model  # noqa: PLC0415 - PyMC
     from sharpbayes.bayes.predict.calibration import draw_truths, posterior_truths  # noqa: PLC0415 - PyMC

@@ -25,21 +25,26 @@ if TYPE_CHECKING:
 
     from sharpbayes.posterior.study_metrics import StudyMetrics
 
+SCORES_ARE_DRAWN = "to draw scores for this design run `sharpbayes simulate STUDY --pattern model`"
 Groups = dict[str, "xr.Dataset"]
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """What the steps of one run share; each part is computed once, when it is first needed."""
+    """What the steps of one run share; each part is computed once, when it is first needed.
+
+    ``as_design`` is for steps that do not use the scores: the table may then have none.
+    """
 
     files: StudyFiles
     execution: Execution = IN_PROCESS
+    as_design: bool = False
 
     @cached_property
     def study(self) -> PanelStudy | CrowdStudy:
         """The study with its data."""
         self.execution.progress(Phase.READING)
-        return read_study(self.files)
+        return read_study(self.files, as_design=self.as_design)
 
     @property
     def model(self) -> SpecFile[Model]:
@@ -54,7 +59,11 @@ class RunContext:
 
     @cached_property
     def design(self) -> Design:
-        """The design of the study's model for its ratings."""
+        """The design of the study's model for its ratings; DataError where there are none."""
+        if not self.study.ratings.score.size:
+            message = f"no cell has a score; {SCORES_ARE_DRAWN}"
+            table = self.files.study.spec.table
+            raise DataError.at(self.files.study.path.parent / table.data, message)
         return build_design(self.study.ratings, self.model.spec, path=str(self.model.path))
 
     @cached_property

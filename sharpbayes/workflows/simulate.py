@@ -1,5 +1,7 @@
 """Simulate: ratings with known truth, from a model or from a scoring pattern."""
 
+from dataclasses import replace
+
 from sharpbayes.simulation.scoring_patterns import SimulatedStudy, simulate_pattern
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.context import RunContext, open_context
@@ -9,9 +11,10 @@ def simulate(study: StudyFiles | RunContext, *, pattern: str) -> SimulatedStudy:
     """Simulate ratings with known truth.
 
     With ``model`` parameters come from the prior of the study's model, and ratings are at the
-    study's own design; else the pattern is a scoring pattern of the responsiveness paper.
+    study's own design, whose cells need no scores; else the pattern is a scoring pattern of the
+    responsiveness paper.
     """
-    context = open_context(study)
+    context = replace(open_context(study), as_design=True)
     if pattern != "model":
         return simulate_pattern(context.files, pattern=pattern)
     from sharpbayes.simulation.from_model import simulate_model  # noqa: PLC0415 - PyMC

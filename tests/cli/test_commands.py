@@ -21,6 +21,7 @@ from sharpbayes.cli.commands import app
 from sharpbayes.cli.console import interrupted_path, load_files
 from sharpbayes.cli.progress import STOPPING, PhaseLines
 from sharpbayes.execution import identity
+from sharpbayes.execution.progress import Phase
 from sharpbayes.library import folder
 from sharpbayes.report.page import page_text
 from sharpbayes.report.summary import summary
@@ -351,7 +352,7 @@ def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, measured_panel, m
     done = run("fit", "quickstart", *FEW, "--set", "sampler.tune=1000000", "--out", "r.nc")
     assert done.exit_code == 130, done.stderr
     *_, written, stays, kept, last = done.stderr.splitlines()
-    message = "interrupted before any draws were kept; the measured half is in r.interrupted.nc"
+    message = "interrupted before the fit was finished; the measured half is in r.interrupted.nc"
     assert [written, last] == [message, "interrupted"]
     assert stays == "r.nc stays as it was: it holds earlier results"
     assert kept.endswith(KEPT.format("r.nc"))
@@ -360,6 +361,27 @@ def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, measured_panel, m
     assert results.attrs["status"] == "interrupted"
     assert np.isfinite(results["profile"]["cvar"]).all()
     assert "posterior" not in results
+
+
+class LateCtrlC(PhaseLines):
+    """Ctrl-C when all chains are sampled."""
+
+    def __call__(self, message, _=(), /):
+        if message == Phase.REPLICATED_METRICS:
+            raise KeyboardInterrupt
+        super().__call__(message)
+
+
+def test_ctrl_c_after_sampling_says_that_chains_are_kept(run, monkeypatch):
+    show = "sharpbayes.cli.console.show_progress"
+    monkeypatch.setattr(show, lambda *_, **__: nullcontext(LateCtrlC()))
+    few = ["--set", "sampler.tune=60", "--set", "sampler.draws=50"]
+    done = run("fit", "quickstart", *FEW, *few, "--out", "late.nc")
+    assert done.exit_code == 130, done.stderr
+    *_, written, kept, _ = done.stderr.splitlines()
+    assert written == "interrupted before the fit was finished; the measured half is in late.nc"
+    shown = r"\d+ finished parts, 4 chains among them, "
+    assert re.fullmatch(shown + re.escape(KEPT.format("late.nc")), kept)
 
 
 def test_an_interrupted_result_replaces_no_whole_one(tmp_path):

@@ -104,7 +104,7 @@ PANEL_ERRORS = {
     ),
     "prompt of two kinds": (
         lambda t: t.assign(kind=["b", *t["kind"][1:]]),
-        "t.csv: kind: 1 prompt with more than one value: 1",
+        "t.csv: kind: 1 prompt with more than one value: 1; 'b' in row 2 and 'a' elsewhere",
     ),
     "no rows": (lambda t: t[:0], "t.csv: no rows"),
 }

@@ -72,6 +72,22 @@ def test_other_texts_among_the_numbers_of_a_score_are_named_with_their_rows(tmp_
     )
 
 
+@pytest.mark.parametrize("column", ["score", "bias"])
+def test_numbers_without_end_among_scores_are_asked_about(tmp_path, column):
+    texts = [str(row % 5) for row in range(32)]
+    texts[5:8] = ["Infinity", "inf", "NaN"]
+    table = judged().drop(columns="severity").assign(**{column: texts})
+    table.to_csv(tmp_path / "data.csv", index=False)
+    draft, panel, summary = start(tmp_path)
+    assert panel["scales"]["scale_1"] == {"kind": "ordinal", "min": 0, "max": 4}
+    assert panel["dialect"] == {"missing": ["Infinity", "inf", "NaN"]}
+    assert draft.doubts[0] == (
+        "'Infinity', 'inf', 'NaN' is read as an empty cell in every column: "
+        f"\"{column}\", row 7: 'Infinity'; row 8: 'inf'; row 9: 'NaN'"
+    )
+    assert summary.counts["missing"] == 3
+
+
 def test_words_that_look_alike_are_one_level(tmp_path):
     words = [WORDS[row % 3] for row in range(32)]
     words[5:8] = ["not harmful", "Very  harmful ", "N/A"]

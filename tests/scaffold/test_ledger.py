@@ -193,11 +193,56 @@ def test_labels_beside_the_ratings_are_used_with_the_model_that_knows_them(tmp_p
     assert check(load_study(tmp_path / "experts.toml")).counts["labels"] == 24
 
 
-def test_scores_that_no_scale_takes_are_refused_with_the_reason(tmp_path):
-    table = judged().assign(**{"Harm score": lambda data: data["Harm score"] / 137})
+def cut_score(folder, numbers):
+    """The scale that is proposed for the score of judges, and what is to be checked of scales."""
+    table = judged()
+    table["Harm score"] = [numbers[row % len(numbers)] for row in range(len(table))]
+    draft, study = start(folder, table)
+    assert check(load_study(folder / "study.toml")).counts["ratings"] == len(table)
+    doubts = [
+        doubt for doubt in draft.doubts if "bins" in doubt or "five" in doubt or "far" in doubt
+    ]
+    return study["panel"]["scales"]["scale_1"]["bins"], doubts
+
+
+OVER = 'scores of "Harm score" are cut into 5 bins of one width over the range of the data,'
+FAR = (
+    'lies far from all other numbers of "Harm score" and counts in the bin at that end; where it '
+    "stands for a missing score write dialect = { missing = "
+)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bins", "doubts"),
+    [
+        (
+            [0.0137, 0.4912, 0.93311],
+            [0.2, 0.4, 0.6, 0.8],
+            ['scores from 0 to 1 are cut into five: "Harm score"'],
+        ),
+        ([0.012, 0.0315, 0.112], [0.032, 0.052, 0.072, 0.092], [f"{OVER} from 0.012 to 0.112"]),
+        ([1.375, 4.111, 11.375], [3.375, 5.375, 7.375, 9.375], [f"{OVER} from 1.375 to 11.375"]),
+        (
+            [-99, 0.0003, 0.25, 1.0003],
+            [0.2003, 0.4003, 0.6003, 0.8003],
+            [f"{OVER} from 0.0003 to 1.0003", f'-99 {FAR}["-99"] }}'],
+        ),
+    ],
+)
+def test_decimals_of_a_score_are_cut_into_bins(tmp_path, numbers, bins, doubts):
+    assert cut_score(tmp_path, numbers) == (bins, doubts)
+
+
+def test_decimals_that_are_named_as_no_score_are_refused_with_what_to_do(tmp_path):
+    table = judged().rename(columns={"Harm score": "bias"})
+    table["bias"] /= 137
     with pytest.raises(DataError) as raised:
         start(tmp_path, table)
     assert str(raised.value) == (
-        "data.csv: no column of scores found: Harm score (numbers with decimals, which no scale "
-        "has)"
+        "data.csv: no column of scores found: persona (words of no known severity), bias (numbers "
+        "with decimals that are named as no score), reasoning (no scale); name one with --role "
+        "score=COLUMN"
     )
+    table.to_csv(tmp_path / "data.csv", index=False)
+    write_study(tmp_path / "data.csv", tmp_path / "study.toml", roles={"score": "bias"})
+    assert check(load_study(tmp_path / "study.toml")).counts["ratings"] == len(table)

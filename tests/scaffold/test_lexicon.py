@@ -42,6 +42,10 @@ def test_numbers_in_words_order_them():
     assert order_by_number(["Tier 10", "Tier 9"]) == ["Tier 9", "Tier 10"]
     assert order_by_number(["Tier 1", "1st"]) is None
     assert order_by_number(["Tier 1", "Tier"]) is None
+    assert order_by_number(["2 of 4", "10 of 4"]) == ["2 of 4", "10 of 4"]
+    assert order_by_number(["1/4", "0/4", "4/4"]) == ["0/4", "1/4", "4/4"]
+    assert order_by_number(["1/4", "1/2"]) is None
+    assert order_by_number(["1/4", "1"]) is None
 
 
 @pytest.mark.parametrize(

@@ -317,6 +317,7 @@ def test_a_fault_names_the_file_that_is_there(tmp_path):
     ("severity", "reason"),
     [
         ([""] * 4, "every row is empty"),
+        (["1"], "every value is 1, which does not show where the scale ends"),
         (["1"] * 4, "every value is 1, which does not show where the scale ends"),
         (["bad"] * 4, "every value is 'bad'"),
         (["0", "1", "5000", "6000"], "0 to 6000 are more than 1000 scores"),

@@ -3,15 +3,17 @@
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
-from sharpbayes.errors import SpecError
+from sharpbayes.errors import DataError, SpecError
 from sharpbayes.library import find
 from sharpbayes.simulation.scoring_patterns import save_simulation
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.check import check
+from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.simulate import simulate
@@ -112,3 +114,59 @@ def test_command(tmp_path):
         "study.toml",
         "truth.json",
     ]
+
+
+SCORES = {"score", "label", "explicitness"}
+
+
+def empty_scores(folder, name):
+    """Copy a shipped study whose table is filled in later: no cell has a score."""
+    for path in find("studies", name).parent.glob(f"{name}[._]*"):
+        shutil.copy(path, folder)
+    for table in folder.glob("*.csv"):
+        data = pd.read_csv(table, dtype=str)
+        scores = [column for column in data if column in SCORES or column.count("_") == 1]
+        scores = [column for column in scores if not column.endswith("_id")]
+        data.assign(**dict.fromkeys(scores, "")).to_csv(table, index=False)
+    return folder / f"{name}.toml"
+
+
+@pytest.mark.parametrize("name", ["quickstart", "quickstart_crowd"])
+def test_a_design_without_scores_is_simulated_as_one_with_scores(name, tmp_path):
+    files = load_study(empty_scores(tmp_path, name))
+    with pytest.raises(DataError):
+        RunContext(files).design  # noqa: B018 - a property that computes
+    drawn = simulate(files, pattern="model")
+    expected = simulate(load_study(name), pattern="model")
+    assert {*drawn.tables} == {*expected.tables}
+    for table, rows in expected.tables.items():
+        pd.testing.assert_frame_equal(drawn.tables[table], rows)
+    assert drawn.truth == expected.truth
+
+
+def test_people_need_no_scores_either(tmp_path):
+    files = peopled.simulated(tmp_path, seed=5, models=2, prompts=6, judges=2, people=3).files
+    expected = simulate(files, pattern="model")
+    for path in tmp_path.glob("*.csv"):
+        pd.read_csv(path, dtype=str).assign(score="").to_csv(path, index=False)
+    drawn = simulate(files, pattern="model")
+    for table, rows in expected.tables.items():
+        pd.testing.assert_frame_equal(drawn.tables[table], rows)
+
+
+def test_commands_that_need_scores_name_the_one_that_draws_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = empty_scores(tmp_path, "quickstart_crowd")
+    done = CliRunner().invoke(app, ["fit", study.name])
+    message = "no cell has a score; to draw scores for this design run `sharpbayes simulate STUDY"
+    assert done.exit_code == 3
+    assert f"quickstart_crowd.csv: {message} --pattern model`" in " ".join(done.stderr.split())
+
+
+def test_a_panel_without_a_pattern_is_told_the_one_that_it_can_have():
+    done = CliRunner().invoke(app, ["simulate", "quickstart"])
+    assert done.exit_code == 2
+    assert done.stderr.rstrip().endswith(
+        "the patterns normal, shift, conservative, all are those of a crowd; this study has a "
+        "panel: add --pattern model"
+    )

@@ -1,13 +1,16 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sharpbayes import library
 from sharpbayes.errors import SpecError
-from sharpbayes.spec.consistency import policy_for
+from sharpbayes.spec.consistency import check_files, policy_for
 from sharpbayes.spec.load import load_sensitivity_weights, load_study, parse
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
+
+BAD = Path(__file__).parent / "bad"
 
 
 def test_overrides_are_read_as_toml():
@@ -40,6 +43,8 @@ def test_an_earlier_key_is_unknown_and_its_new_name_is_told():
     [
         ("sampler={draws = 3}", "sampler.draws: found 3, must be at least 50"),
         ('panel.roles={model = "m"}', "panel.roles.judge: missing, it must be given"),
+        ("foo.bar=1", "foo: unknown key, allowed are "),
+        ("panel.foo.bar=1", "panel.foo: unknown key, allowed are "),
         ('panel.indicators.explicitness="flg"', "panel.indicators.explicitness: no scale 'flg'"),
     ],
 )
@@ -92,6 +97,19 @@ def test_weights_not_named_and_about_other_dimensions_give_an_equal_policy(tmp_p
         }
     )
     assert policy_for(study, files.weights.spec) == {"bias": 0.5, "fairness": 0.5}
+
+
+def test_the_default_weights_are_the_same_by_their_name(tmp_path):
+    text = (BAD / "policy_does_not_cover.toml").read_text(encoding="utf-8")
+    for name, line in (("none", ""), ("sharp", 'weights = "sharp"')):
+        changed = text.replace('weights = "eu_ai_act"', line)
+        (tmp_path / f"{name}.toml").write_text(changed, encoding="utf-8")
+    files = [load_study(tmp_path / f"{name}.toml") for name in ("none", "sharp")]
+    assert [policy_for(f.study.spec, f.weights.spec) for f in files] == [{"bias": 1.0}] * 2
+    assert files[0].weights.path == files[1].weights.path
+    unequal = files[1].weights.spec.model_copy(update={"policy": {"bias": 0.9, "fairness": 0.1}})
+    with pytest.raises(SpecError, match="policy: covers bias, fairness; the study's dimensions"):
+        check_files(replace(files[1], weights=replace(files[1].weights, spec=unequal)))
 
 
 def study_with_weights(folder, *names):

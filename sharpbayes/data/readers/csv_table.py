@@ -14,12 +14,11 @@ import pyarrow as pa
 
 from sharpbayes.data.memory import MemoryPath
 from sharpbayes.data.readers.dialects import UTF_16_MARKS, find_delimiter, guess_dialect
+from sharpbayes.data.readers.quotes import MAX_CELL, refuse_open_quote, refuse_swallowed_rows
 from sharpbayes.data.readers.text_table import drop_empty_rows, refuse_names, refuse_texts
 from sharpbayes.errors import DataError, first_line, format_count, format_list
 from sharpbayes.spec.dialect import Dialect
 
-# The largest possible cell, in bytes.
-BLOCK_BYTES = 1 << 23
 MAX_TEXT = 40
 
 
@@ -70,6 +69,7 @@ def read_csv(path: Path, dialect: Dialect | None = None) -> pd.DataFrame:
         table = _read_cells(file, len(names), threads=True)
     table.index = pd.RangeIndex(file.first_row, file.first_row + len(table))
     table = drop_empty_rows(table.set_axis(pd.Index(names, dtype=object), axis=1))
+    refuse_swallowed_rows(table, path, file.delimiter)
     if file.encoding.startswith("utf-16"):
         refuse_texts(table, path)
     return table
@@ -85,9 +85,10 @@ def _read_names(file: TextFile) -> list[str]:
     path = file.path
     if not file.encoding.startswith("utf-16"):
         with path.open("rb") as raw:
-            if any(b"\0" in block for block in iter(partial(raw.read, BLOCK_BYTES), b"")):
+            if any(b"\0" in block for block in iter(partial(raw.read, MAX_CELL), b"")):
                 message = f"not UTF-8 text: it has NUL characters{file.suggest_dialect()}"
                 raise DataError.at(path, message)
+    refuse_open_quote(path, file.encoding, file.delimiter)
     with _explain_encoding(file), path.open(encoding=file.encoding, newline="") as text:
         lines = csv.reader(text, delimiter=file.delimiter)
         for _ in range(file.header_row):
@@ -120,7 +121,7 @@ def _read_cells(file: TextFile, width: int, *, threads: bool) -> pd.DataFrame:
     read = arrow_csv.ReadOptions(
         column_names=names,
         skip_rows_after_names=file.header_row,
-        block_size=BLOCK_BYTES,
+        block_size=MAX_CELL,
         use_threads=threads,
         encoding="utf8" if file.encoding.startswith("utf-8") else file.encoding,
     )

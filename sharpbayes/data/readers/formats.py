@@ -27,6 +27,7 @@ from sharpbayes.data.readers.paths import find_files, parse_partition
 from sharpbayes.data.readers.signatures import refuse_other_kinds
 from sharpbayes.errors import DataError, first_line
 from sharpbayes.spec.dialect import Dialect
+from sharpbayes.spec.kinds import describe_other_kind
 
 # Bytes at the start of a file that show its format.
 START = 1 << 16
@@ -195,7 +196,7 @@ def _read_file(
     if ending not in readers:
         known = ", ".join(readers)
         message = f"unknown kind of file {path.suffix!r}{of_layout}, allowed are {known}"
-        raise DataError.at(path, message)
+        raise DataError.at(path, describe_other_kind(path, "data") or message)
     try:
         refuse_other_kinds(path)
         with text_table.explain_texts(path):

@@ -7,6 +7,8 @@ from sharpbayes.errors import DataError, did_you_mean, first_line
 
 # Plain tables; a folder may hold other files with the ending .txt.
 TABLE_ENDINGS = (".csv", ".tsv", ".xlsx", ".parquet", ".jsonl")
+# Names of files and folders that programs keep for themselves begin so.
+HIDDEN = (".", "_", "~$")
 # A message shows at most this many characters of a file name.
 MAX_NAME = 200
 # Hive and programs like it write this where a column of folders has no value.
@@ -16,8 +18,8 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 def find_files(base: Path, name: str) -> list[Path]:
     """Return the files that a path, a pattern or a folder stands for, in the order of their names.
 
-    For a folder these are all tables in it and in its inner folders, except files with a name that
-    begins with a point or an underscore. A relative name starts from ``base``.
+    For a folder these are all tables in it and in its inner folders, except files and folders with
+    a name that begins with a point or an underscore. A relative name starts from ``base``.
     """
     path = base / name
     try:
@@ -30,6 +32,7 @@ def find_files(base: Path, name: str) -> list[Path]:
             files = sorted(file for folder in folders for file in folder.glob(path.name))
         if path.is_dir():
             files = sorted(file for file in path.rglob("*") if is_table(file))
+            files = [f for f in files if not any(map(_is_hidden, f.relative_to(path).parent.parts))]
         files = [file for file in files if file.is_file()]
     except (OSError, ValueError) as error:
         raise DataError.at(str(path)[:MAX_NAME], first_line(error)[:80]) from None
@@ -47,8 +50,12 @@ def measure_file(path: Path) -> int:
 
 def is_table(path: Path) -> bool:
     """Tell whether a file is a plain table by its name; `~$` is a lock of Excel's."""
-    hidden = path.name.startswith((".", "_", "~$"))
-    return path.suffix.lower() in TABLE_ENDINGS and not hidden
+    return path.suffix.lower() in TABLE_ENDINGS and not path.name.startswith(HIDDEN)
+
+
+def _is_hidden(folder: str) -> bool:
+    """Tell whether a folder is no part of a table; one that is a column may have any name."""
+    return folder.startswith(HIDDEN) and "=" not in folder
 
 
 def parse_partition(base: Path, name: str, path: Path) -> dict[str, str]:

@@ -34,11 +34,20 @@ def test_a_crowd_by_partition_is_that_of_one_file(tmp_path, original, monkeypatc
 def test_a_table_by_partition_is_that_of_one_file(tmp_path, original, compact):
     (tmp_path / "parts" / "_SUCCESS").write_text("not a table")
     (tmp_path / "parts" / ".hidden.parquet").write_text("not a table")
+    for folder in (".ipynb_checkpoints", "_temporary/0"):
+        (tmp_path / "parts" / folder).mkdir(parents=True)
+        original.to_parquet(tmp_path / "parts" / folder / "x.parquet")
     one = read_table(tmp_path, "one.parquet", compact=compact)
     parts = read_table(tmp_path, "parts", compact=compact)[list(one.columns)]
     same = [table.astype(str).reset_index(drop=True) for table in (one, parts)]
     pd.testing.assert_frame_equal(*same)
     assert not compact or all(str(kind) == "category" for kind in parts.dtypes)
+
+
+def test_a_folder_that_is_a_column_may_begin_with_an_underscore(tmp_path, original):
+    (tmp_path / "under" / "_wave=1").mkdir(parents=True)
+    original.to_parquet(tmp_path / "under" / "_wave=1" / "x.parquet")
+    assert {*read_table(tmp_path, "under")["_wave"]} == {"1"}
 
 
 def test_other_folders_and_a_column_twice_are_refused(tmp_path, original):

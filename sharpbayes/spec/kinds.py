@@ -1,0 +1,45 @@
+"""What an existing file is where another kind is needed: a study, results or data."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["a study", "results", "data"]
+
+# The first bytes of HDF5, in which results are written, and endings of tables and logs.
+HDF5 = b"\x89HDF\r\n\x1a\n"
+DATA_ENDINGS = (".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".eval")
+# A key of TOML at the start of a line, or a table.
+TOML = re.compile(rb"^\s*(?:[\w.-]+\s*=|\[)", re.MULTILINE)
+START = 1 << 16
+REMEDIES: dict[Kind, str] = {
+    "a study": "`sharpbayes check {0}` reads it, `sharpbayes measure {0}` computes its results",
+    "results": "`sharpbayes report {0}` shows them",
+    "data": "`sharpbayes init {0}` writes a study of them",
+}
+
+
+def find_kind(path: Path) -> Kind | None:
+    """Return what an existing file is by its start and its ending; None where that is not clear."""
+    with path.open("rb") as file:
+        start = file.read(START)
+    if start.startswith(HDF5):
+        return "results"
+    if path.suffix.lower() in DATA_ENDINGS:
+        return "data"
+    return "a study" if path.suffix == ".toml" and TOML.search(start) else None
+
+
+def describe_other_kind(path: Path, wanted: Kind | str) -> str:
+    """Return what an existing file is, where it is not what is wanted, and what takes it.
+
+    The text is empty where the file is what is wanted, is not there, or may be anything.
+    """
+    try:
+        kind = find_kind(path) if path.is_file() else None
+    except OSError:
+        return ""
+    if kind is None or kind == wanted:
+        return ""
+    return f"holds {kind}, not {wanted}; {REMEDIES[kind].format(shlex.quote(str(path)))}"

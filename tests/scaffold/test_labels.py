@@ -1,0 +1,89 @@
+"""Columns that ``init`` takes for labels of items, and what it says of those with mistakes."""
+
+import tomllib
+
+import pandas as pd
+import pytest
+
+from sharpbayes.errors import DataError
+from sharpbayes.scaffold.study_file import write_study
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.check import check
+
+
+def ratings(unsafe):
+    """Ratings of 20 items by 6 raters, with a label of each item and rater."""
+    rows = [(f"i{item}", f"r{rater}", item, rater) for item in range(20) for rater in range(6)]
+    table = pd.DataFrame(rows, columns=["item", "rater", "number", "person"])
+    table["score"] = (table["number"] + table["person"]) % 4
+    table["team"] = (table["person"] % 2).map({0: "A", 1: "B"})
+    table["unsafe"] = [unsafe(item, rater) for _, _, item, rater in rows]
+    return table.drop(columns=["number", "person"])
+
+
+def start(folder, table):
+    table.to_csv(folder / "t.csv", index=False)
+    draft = write_study(folder / "t.csv", folder / "t.toml")
+    labels = tomllib.loads((folder / "t.toml").read_text(encoding="utf-8"))["crowd"]["labels"]
+    (row,) = (row for row in draft.ledger if row.column == "unsafe")
+    (doubt,) = (doubt for doubt in draft.doubts if "unsafe" in doubt)
+    return labels, f"{row.role}; {row.content}", doubt
+
+
+def test_one_wrong_cell_leaves_a_column_of_labels_and_is_named(tmp_path):
+    table = ratings(lambda item, rater: int(item % 2) if (item, rater) != (9, 3) else 0)
+    labels, row, doubt = start(tmp_path, table)
+    assert labels == {"from": "item", "column": "unsafe"}
+    assert row == "label of items; 0, 1"
+    cells = "'0' in row 59 and '1' elsewhere"
+    assert doubt == (
+        '"unsafe" is taken to say which items are unsafe (1), but it has two values for 1 item: '
+        f"i9 has {cells}; put it right"
+    )
+    with pytest.raises(DataError) as raised:
+        check(load_study(tmp_path / "t.toml"))
+    assert str(raised.value).endswith(
+        f"t.csv: unsafe: 1 item with more than one value: i9; {cells}"
+    )
+
+
+# A column by what it has, and why it is no column of labels: in the ledger and in the doubt.
+OTHERS = {
+    "one value": (lambda *_: 1, "1 everywhere: says nothing", "has no other value than '1'"),
+    "one value or none": (
+        lambda item, _: "1" if item % 2 else "",
+        "has no other value than '1': 1, some empty",
+        "has no other value than '1'",
+    ),
+    "a rating": (
+        lambda item, rater: (item + rater) % 2,
+        "has two values for 20 items: i0 has '1' in rows 3, 5, 7 and '0' elsewhere: 0, 1",
+        "has two values for 20 items: i0 has '1' in rows 3, 5, 7 and '0' elsewhere",
+    ),
+    "three values": (
+        lambda item, _: item % 3,
+        "has other values than yes and no: 0, 1, 2",
+        "has other values than yes and no",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_column_that_cannot_label_items_is_left_out_with_the_reason(tmp_path, name):
+    values, content, problem = OTHERS[name]
+    labels, row, doubt = start(tmp_path, ratings(values))
+    assert labels["from"] == "crowd"
+    assert row == f"not used; {content}"
+    assert doubt.startswith(
+        f'no column says which items are unsafe ("unsafe" {problem}): the other raters do, '
+    )
+
+
+def test_mixed_values_of_several_items_are_told_with_the_first(tmp_path):
+    table = ratings(
+        lambda item, rater: int(item % 2) if rater or item not in (4, 5) else 1 - item % 2
+    )
+    *_, doubt = start(tmp_path, table)
+    assert "two values for 2 items: i4 has '1' in row 26 and '0' elsewhere" in doubt
+    with pytest.raises(DataError, match="2 items with more than one value: i4, i5; i4 has '1' in"):
+        check(load_study(tmp_path / "t.toml"))
