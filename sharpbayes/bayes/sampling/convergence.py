@@ -39,6 +39,8 @@ TINY = float(np.finfo(float).tiny)
 SHOWN_SHIFT, NO_SHIFT = 0.001, "less than 0.001 of its posterior sd"
 # What is called a limit in `shortfall`.
 LIMITS = ("R-hat", "ESS", "divergences", "E-BFMI", "depth")
+# What is missing of an acceptance of 1 is divided by this where transitions diverged.
+SMALLER_STEPS = 4.0
 # --retry does not reach a run that is this many times as long.
 MAX_LENGTH_FACTOR = 8
 # ArviZ's statistics of values that are already split and ranked.
@@ -161,6 +163,15 @@ def _energy_shortfall(table: xr.Dataset, sampler: Sampler) -> float:
     return of_bfmi if np.isnan(of_density).any() else min(of_bfmi, max(of_density))
 
 
+def raise_acceptance(target: float) -> float:
+    """Return the acceptance of steps small enough for a posterior in which transitions diverged.
+
+    >>> raise_acceptance(0.8)
+    0.95
+    """
+    return round(1.0 - (1.0 - target) / SMALLER_STEPS, 6)
+
+
 def max_shift(sampler: Sampler) -> float:
     """Return the largest shift by divergences: half of the Monte Carlo error allowed, in sds."""
     return 0.5 / float(np.sqrt(sampler.target_ess))
@@ -278,7 +289,7 @@ def _sampling_issues(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
 def _suggest(table: xr.Dataset, where: str, sampler: Sampler) -> Iterator[str]:
     """Yield likely causes and what to try, the most telling first."""
     if float(table["shortfall"].sel(limit="divergences")) > 1:
-        target = round(1.0 - (1.0 - sampler.target_accept) / 2.0, 4)
+        target = raise_acceptance(sampler.target_accept)
         yield (
             f"Transitions diverged{where}: part of the posterior is too narrow for the step size. "
             f"Try --set sampler.target_accept={target:g}; if that does not help, a tighter prior "

@@ -11,6 +11,7 @@ from sharpbayes.bayes.sampling.convergence import (
     LARGE_TERM,
     SEPARATE_RHAT,
     check_convergence,
+    raise_acceptance,
     rhat_and_ess,
     stack_parameters,
 )
@@ -189,10 +190,10 @@ def _mix_alone(chains: Floats) -> bool:
 
 def lengthen(sampler: Sampler, *, diverged: bool) -> Sampler:
     """Return settings of the next attempt: twice as long, and smaller steps if any diverged."""
-    target = 1.0 - (1.0 - sampler.target_accept) / 2.0 if diverged else sampler.target_accept
+    target = raise_acceptance(sampler.target_accept) if diverged else sampler.target_accept
     names = ("tune", "max_draws") if sampler.draws is None else ("tune", "draws")
     update = {name: LENGTH_FACTOR * getattr(sampler, name) for name in names}
-    return sampler.model_copy(update=update | {"target_accept": round(target, 6)})
+    return sampler.model_copy(update=update | {"target_accept": target})
 
 
 def attempt_seed(seed: int, attempt: int) -> int:

@@ -149,7 +149,7 @@ def test_divergences_are_placed(rng):
     diverged = f"{count} transitions diverged, {share:.2%} of all (at most 1.00%)"
     assert diverged in table.attrs["convergence_issues"]
     assert "mostly where sd_rater is small" in table.attrs["suggestions"]
-    assert "target_accept=0.9;" in table.attrs["suggestions"]
+    assert "target_accept=0.95;" in table.attrs["suggestions"]
 
 
 def test_energy_and_depth_have_limits(rng):

@@ -208,10 +208,10 @@ def test_an_open_fit_with_divergences_is_tried_again_with_smaller_steps(draws, r
     _, table = sample_until_converged(
         sample, Sampler(draws=draws, max_draws=400), seed=5, retries=0, progress=ignore
     )
-    assert asked == ([0.8] if draws else [0.8, 0.9])
+    assert asked == ([0.8] if draws else [0.8, 0.95])
     assert bool(table["converged"]) == (draws is None)
 
 
 def test_steps_become_smaller_only_where_some_diverged():
     assert lengthen(Sampler(), diverged=False).target_accept == 0.8
-    assert lengthen(lengthen(Sampler(), diverged=True), diverged=True).target_accept == 0.95
+    assert lengthen(lengthen(Sampler(), diverged=True), diverged=True).target_accept == 0.9875
