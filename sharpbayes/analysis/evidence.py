@@ -26,7 +26,7 @@ def add_evidence(plan: ProfilePlan, groups: dict[str, xr.Dataset]) -> dict[str, 
 def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset) -> xr.Dataset:
     """Return the group ``evidence`` of a panel with this profile and its intervals.
 
-    Over (model, judge) ``judge_share``, how many of a model's answers a judge scored; over
+    Over (model, judge) ``judge_share``, how many of a model's scored answers a judge scored; over
     (model): ``prompts``, ``tail_prompts``, ``expected_coverage`` of the CVaR interval,
     ``saturated_share``, ``tail_size``, ``saturated_tail``, ``saturated_tail_share``, ``ceiling``,
     ``at_ceiling``, ``flat_tail`` and ``needs_policy_score``; over (model, other) ``tied`` and
@@ -79,7 +79,10 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
 
 
 def _judge_shares(plan: ProfilePlan) -> xr.DataArray:
-    """Share of the answers with a log-risk that each judge scored, over (model, judge)."""
+    """Share of the answers with a log-risk that each judge scored, over (model, judge).
+
+    Answers that nobody scored make no difference between judges.
+    """
     answered = plan.table["log_risk"].notnull()
     scored = plan.table["sub_index"].notnull().any("dimension") & answered
     share: xr.DataArray = scored.sum(plan.dim) / answered.sum(plan.dim).clip(min=1)
