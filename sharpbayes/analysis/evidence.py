@@ -6,8 +6,10 @@ from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.expected_coverage import expected_coverage
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import restrict_verdicts
+from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
 from sharpbayes.metrics.panel.evidence import count_prompts, saturation, ties
 from sharpbayes.metrics.panel.sweeps import epsilon_sweep
+from sharpbayes.spec.panel import Panel
 
 # A tail in which this share of the prompts is saturated depends on epsilon more than on harm.
 SATURATED_TAIL = 0.1
@@ -74,8 +76,18 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     tolerance = plan.weights.tolerance
     limits_tails = tolerance is None or tolerance.limits_tails
     pairs = intervals[PAIRS]
-    limits = state_limits(evidence, profile.assign(pairs), limits_tails=limits_tails)
+    remarks = _remark_own_judges(evidence["judge_share"], plan.study.panel)
+    limits = state_limits(
+        evidence, profile.assign(pairs), limits_tails=limits_tails, remarks=remarks
+    )
     return evidence.assign_attrs(limits)
+
+
+def _remark_own_judges(share: xr.DataArray, panel: Panel) -> list[str]:
+    """Return the sentence on judges who score their own answers, if any do."""
+    models, judges = (share[name].to_numpy().tolist() for name in ("model", "judge"))
+    pairs = pair_own_judges(models, judges, share.to_numpy() > 0, panel.families.values())
+    return [describe_own_judges(pairs)] if pairs else []
 
 
 def _judge_shares(plan: ProfilePlan) -> xr.DataArray:

@@ -1,7 +1,7 @@
 """What the evidence of a study cannot carry, in sentences, and which statements it carries."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
 
@@ -34,7 +34,11 @@ ROUNDING = 1e-9
 
 
 def state_limits(
-    evidence: xr.Dataset, profile: xr.Dataset, *, limits_tails: bool = True
+    evidence: xr.Dataset,
+    profile: xr.Dataset,
+    *,
+    limits_tails: bool = True,
+    remarks: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return ``limits``, ``remarks`` and ``carried`` of a panel's evidence, JSON lists of texts.
 
@@ -43,6 +47,7 @@ def state_limits(
     are the statements that the evidence carries, out of ``lowest`` (one model has the lowest CVaR),
     ``distinguishable`` and ``admissible``. Models without a CVaR are left out. ``limits_tails`` is
     whether the tolerance has a limit of a tail; one of means alone needs prompts, not a tail.
+    Given ``remarks`` come last.
     """
     known = profile["cvar"].notnull().to_numpy()
     admissible = profile.get("admissible", xr.ones_like(profile["cvar"], dtype=bool))
@@ -55,8 +60,10 @@ def state_limits(
     lowest += [*_order_by_prompts(evidence), *name_unequal_judges(evidence)]
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
     limits = [*short_tails, *narrow, *lowest]
-    remarks = [*_tied_tail(evidence), *_saturation(evidence), *_one_judge(evidence)]
-    remarks += _other_prompts(evidence)
+    remarks = [
+        *(*_tied_tail(evidence), *_saturation(evidence), *_one_judge(evidence)),
+        *(*_other_prompts(evidence), *remarks),
+    ]
     carried = _carried(evidence, top=not lowest, limits_tails=limits_tails)
     texts = {"limits": [*limits, *remarks], "remarks": remarks, "carried": carried}
     return {name: json.dumps(value) for name, value in texts.items()}

@@ -1,11 +1,12 @@
 """How far the answer depends on one judge or expert, and on settings of the weights."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
+from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.errors import join_names
 from sharpbayes.report.tables.crowd import ALL_ITEMS
 from sharpbayes.report.tables.declaration import View
@@ -161,14 +162,23 @@ def _judges(view: View, judges: xr.Dataset, metric: str, first: str) -> Iterator
     others = judges.isel(setting=~is_needed)
     changed = others.isel(setting=others["changed"].to_numpy())
     if changed.sizes["setting"]:
-        yield _changes(changed, METRICS[metric])
+        yield _changes(changed, METRICS[metric], _own_judges(view))
     elif others.sizes["setting"]:
         subject = "No other judge" if is_needed.any() else "No single judge"
         yield from _unchanged(view, metric, largest_movement(view, others, metric, first), subject)
 
 
-def _changes(changed: xr.Dataset, metric: str) -> str:
-    """Which model is the lowest without each of some judges."""
+def _own_judges(view: View) -> set[str]:
+    """Judges who scored a model of their own name; none where results do not say who scored."""
+    if "evidence/judge_share" not in view:
+        return set()
+    share = view["evidence/judge_share"].transpose("model", "judge")
+    models, judges = (share[name].to_numpy().tolist() for name in share.dims)
+    return {judge for judge, _ in pair_own_judges(models, judges, share.to_numpy() > 0)}
+
+
+def _changes(changed: xr.Dataset, metric: str, own: Collection[str]) -> str:
+    """Which model is the lowest without each of some judges; some score their own answers."""
     names = [str(name) for name in changed["value"].to_numpy()]
     says = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
     rows = zip(names, says, changed["lowest"].to_numpy(), strict=True)
@@ -176,7 +186,8 @@ def _changes(changed: xr.Dataset, metric: str) -> str:
         f"without {f'judge {name}' if len(names) > 1 else 'it'} {what} of {lowest}"
         for name, what, lowest in rows
     ]
-    return f"The answer depends on the {name_raters('judge', names)}: {', '.join(listed)}."
+    labels = [f"{name} (it scores its own answers)" if name in own else name for name in names]
+    return f"The answer depends on the {name_raters('judge', labels)}: {', '.join(listed)}."
 
 
 def _unchanged(view: View, metric: str, movement: Movement | None, subject: str) -> Iterator[str]:
