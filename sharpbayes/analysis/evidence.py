@@ -8,6 +8,7 @@ from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import restrict_verdicts
 from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
 from sharpbayes.metrics.panel.evidence import count_prompts, saturation, ties
+from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.sweeps import epsilon_sweep
 from sharpbayes.spec.panel import Panel
 
@@ -31,7 +32,8 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     Over (model, judge) ``judge_share``, how many of a model's scored answers a judge scored; over
     (model): ``prompts``, ``tail_prompts``, ``expected_coverage`` of the CVaR interval,
     ``saturated_share``, ``tail_size``, ``saturated_tail``, ``saturated_tail_share``, ``ceiling``,
-    ``at_ceiling``, ``flat_tail`` and ``needs_policy_score``; over (model, other) ``tied`` and
+    ``at_ceiling``, ``flat_tail``, ``top_share`` (of the prompts, those of the largest log-risk) and
+    ``needs_policy_score``; over (model, other) ``tied`` and
     ``identical``; over (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes
     ``limits`` and ``carried`` are JSON lists.
     """
@@ -60,6 +62,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
             "ceiling": ceiling,
             "at_ceiling": at_ceiling,
             "flat_tail": profile["var"] == table["log_risk"].max(plan.dim),
+            "top_share": _top_share(plan),
             "needs_policy_score": at_ceiling
             | (saturated["saturated_tail_share"] >= SATURATED_TAIL),
         }
@@ -88,6 +91,13 @@ def _remark_own_judges(share: xr.DataArray, panel: Panel) -> list[str]:
     models, judges = (share[name].to_numpy().tolist() for name in ("model", "judge"))
     pairs = pair_own_judges(models, judges, share.to_numpy() > 0, panel.families.values())
     return [describe_own_judges(pairs)] if pairs else []
+
+
+def _top_share(plan: ProfilePlan) -> xr.DataArray:
+    """Share of the prompts of each model that have its largest log-risk."""
+    risk = plan.table["log_risk"]
+    is_top = (risk == risk.max(plan.dim)).where(risk.notnull())
+    return weighted_mean(is_top, dim=plan.dim, weights=plan.target_weights())
 
 
 def _judge_shares(plan: ProfilePlan) -> xr.DataArray:

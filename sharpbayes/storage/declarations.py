@@ -32,7 +32,7 @@ VARIABLES = """
   epsilon, model: number: epsilon_cvar
   group: number: few_raters items raters
   model: number: at_ceiling ceiling expected_coverage flat_tail needs_policy_score prompts
-    saturated_share saturated_tail saturated_tail_share tail_mass tail_prompts
+    saturated_share saturated_tail saturated_tail_share tail_mass tail_prompts top_share
   model, other: number: identical tied
 /harshness_difference
   group: number: raters
