@@ -106,7 +106,9 @@ def equal_scores(view: View) -> Iterator[str]:
         yield "All scores are the same: they order nothing. See that the right ones were read."
 
 
-def chance_of_lowest(metric: str, lowest: Sequence[str], similar: Sequence[str]) -> Iterator[str]:
+def chance_of_lowest(
+    view: View, metric: str, lowest: Sequence[str], similar: Sequence[str]
+) -> Iterator[str]:
     """Yield that a model came out lowest of several that are alike partly by chance.
 
     ``lowest`` share the lowest value, and ``similar`` are others that the bootstrap does not
@@ -116,10 +118,13 @@ def chance_of_lowest(metric: str, lowest: Sequence[str], similar: Sequence[str])
     alike = len(lowest) + len(similar)
     if similar and alike > MANY:
         verb, whose = ("has", "its") if len(lowest) == 1 else ("share", "their")
+        intervals = view.select({"metric": metric})["joint/bootstrap_interval"]
+        low, high = intervals.sel(model=list(lowest)).transpose("bound", "model").to_numpy()
+        narrow = f", and {whose} interval holds less often than stated"
         yield (
             f"{join_names(list(lowest))} {verb} the lowest observed {METRICS[metric]} of {alike} "
             f"models that the bootstrap does not distinguish: {whose} value is more likely too low "
-            f"than too high, and {whose} interval holds less often than stated."
+            f"than too high{narrow * bool((low < high).any())}."
         )
 
 

@@ -368,6 +368,11 @@ def test_the_lowest_of_several_alike_models_is_partly_chance():
     assert says in answer(panel(alike=alike))
     assert says in answer(fitted_panel(alike=alike))
     assert not any("more likely too low" in x for x in answer(panel(alike=[{"a", "b"}])))
+    flat = panel(alike=alike)
+    intervals = flat["joint"]["bootstrap_interval"]
+    intervals[:] = intervals.where(intervals["model"] != "b")
+    [sentence] = [x for x in answer(flat) if "more likely too low" in x]
+    assert sentence.endswith("its value is more likely too low than too high.")
     few = evidence("abc", tail=0.5, limits=["Few prompts."], carried=[])
     assert says not in answer(add(panel(alike=alike), evidence=few))
     assert not any("more likely" in x for x in answer(panel(cvar=(1.0, 1.0, 1.0), alike=alike)))
