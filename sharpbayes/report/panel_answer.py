@@ -37,6 +37,7 @@ from sharpbayes.report.wording import (
     is_fitted,
     posterior_estimate,
     probability_text,
+    tail_reasons,
 )
 
 STATEMENTS = ("lowest", "distinguishable", "admissible")
@@ -390,8 +391,7 @@ class PanelAnswer:
             if float(known["tail_prompts"].min()) < MIN_TAIL - EQUAL:
                 reasons.append(f"the tail holds {describe_tail(known, alpha=alpha)} only")
             named = excluded or [*self.observed_lowest, *self.likely_lowest("cvar")]
-            if bool((evidence["saturated_tail"].sel(model=named) > 0).any()):
-                reasons.append("prompts of the tail lie at the end of the scale")
+            reasons += tail_reasons(evidence.sel(model=named))
         if not reasons and not excluded and float(self.probability("cvar").max()) < CLOSE:
             reasons.append("the models are close, and neither is sure")
         if not reasons:
