@@ -13,7 +13,7 @@ from sharpbayes.errors import format_percent
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
-from sharpbayes.report.tables.format import number, places_of, thousands
+from sharpbayes.report.tables.format import number, places_of, small_number, thousands
 from sharpbayes.report.tables.renderer import csv_cell
 from sharpbayes.report.tables.table import Table
 
@@ -86,7 +86,7 @@ def next_table(results: xr.DataTree) -> Table:
                 str(row["kind"].item()),
                 *names,
                 _with_minus(_difference(group, row)),
-                number(gain, places_of(gain, 2)),
+                small_number(gain, places_of(gain, 2)),
                 _money(row["cost"]) if _is_priced(group) else number(row["cost"], 0),
             )
         )
@@ -288,7 +288,8 @@ def _with_minus(difference: str) -> str:
 def _with_error(value: Any, error: Any) -> str:
     """A number with its Monte Carlo error."""
     places = places_of(float(error) or abs(float(value)), 2)
-    return f"{number(value, places)} (Monte Carlo error {number(error, places)})"
+    texts = (small_number(x, places).replace("<", "less than ") for x in (value, error))
+    return "{} (Monte Carlo error {})".format(*texts)
 
 
 def _price(group: xr.Dataset, row: xr.Dataset) -> str:

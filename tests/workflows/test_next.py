@@ -190,6 +190,18 @@ def test_prices_of_any_size_are_written_out(plan):
     )
 
 
+def test_a_loss_below_what_decimals_show_is_not_written_as_zero(plan):
+    none = {"best_size": 0, "verdict": "stop", "list_gain": 0.0}
+    assert changed(plan, 3e-8, **none)[0].startswith(
+        "Stop: the choice of aster has an expected loss of less than 0.000001 (Monte Carlo error "
+        "less than 0.000001) nats of CVaR, and "
+    )
+    group = plan["next"].to_dataset().isel(purchase=[0])
+    group["gain"][:] = 3e-8
+    [row] = next_table(xr.DataTree.from_dict({"/next": group})).rows
+    assert row[-2] == "<0.000001"
+
+
 def test_an_answer_without_a_gain(plan):
     none = {"best_size": 0, "verdict": "stop", "list_gain": 0.0}
     assert changed(plan, **none) == [
