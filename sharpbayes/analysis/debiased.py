@@ -40,7 +40,8 @@ def debiased_group(plan: ProfilePlan) -> Groups:
 
     Over (estimator, metric, model), with estimators ``people`` (people alone) and ``ppi`` (PPI++):
     ``estimate``, ``error`` and ``interval (bound)``; over (estimator, metric, model, other) the
-    ``difference`` of two models with ``difference_interval (bound)``. ``tuning (metric, model)`` is
+    ``difference`` of two models with ``difference_interval (bound)``; neither estimate nor interval
+    leaves the range that its metric can have. ``tuning (metric, model)`` is
     the weight of the judges; ``labelled`` and ``unlabelled (model)`` count prompts, and ``raters``
     is the usual number of people on a labelled answer. ``labelled_gap (model)`` is how much more
     log-risk judges give to labelled prompts, with ``labelled_gap_p`` and, after Holm's correction,
@@ -57,20 +58,10 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     judged = {PEOPLE: None, PPI: plan.table}
     parts = [_estimate(plan, by_people, judges, probability) for judges in judged.values()]
     joined = xr.concat(parts, xr.Variable("estimator", list(judged)))
-    interval = influence_interval(
-        joined["estimate"], joined["influence"], level=level, freedom=joined["freedom"]
-    )
-    difference, influence = pairwise(joined["estimate"]), pairwise(joined["influence"])
-    freedom = joined["freedom"]
-    both = xr.ufuncs.minimum(freedom, freedom.rename(model="other"))
-    of_pairs = influence_interval(difference, influence, level=level, freedom=both)
     labelled = by_people["log_risk"].notnull()
     table = xr.Dataset(
         {
-            "estimate": joined["estimate"],
-            **interval,
-            "difference": difference,
-            "difference_interval": of_pairs["interval"],
+            **_add_intervals(joined, *_metric_range(plan, joined["metric"]), level=level),
             "tuning": joined["tuning"].sel(estimator=PPI, drop=True),
             "labelled": labelled.sum("prompt"),
             "unlabelled": (~labelled).sum("prompt"),
@@ -82,6 +73,37 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     return {
         "debiased": table if probability is not None else _compare_sample(plan, table, labelled)
     }
+
+
+def _add_intervals(
+    joined: xr.Dataset, lowest: xr.DataArray, highest: xr.DataArray, *, level: float
+) -> xr.Dataset:
+    """Return estimates and differences with their intervals, none beyond what a metric can be."""
+    estimate, freedom = joined["estimate"].clip(lowest, highest), joined["freedom"]
+    alone = influence_interval(estimate, joined["influence"], level=level, freedom=freedom)
+    difference = pairwise(estimate)
+    both = xr.ufuncs.minimum(freedom, freedom.rename(model="other"))
+    of_pairs = influence_interval(
+        difference, pairwise(joined["influence"]), level=level, freedom=both
+    )
+    largest = highest - lowest
+    return xr.Dataset(
+        {
+            "estimate": estimate,
+            "error": alone["error"],
+            "interval": alone["interval"].clip(lowest, highest),
+            "difference": difference,
+            "difference_interval": of_pairs["interval"].clip(-largest, largest),
+        }
+    )
+
+
+def _metric_range(plan: ProfilePlan, metric: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return the lowest and the highest value that each metric can have, over (metric)."""
+    of_log_risk = np.isin(metric.to_numpy(), ["cvar", "mean"])
+    ends = ((plan.floor, 0.0), (plan.ceiling, 1.0))
+    low, high = (xr.DataArray(np.where(of_log_risk, *end), metric.coords, "metric") for end in ends)
+    return low, high
 
 
 def panel_metrics(table: xr.Dataset, policy: xr.DataArray) -> xr.DataArray:

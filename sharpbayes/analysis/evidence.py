@@ -6,8 +6,11 @@ from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.expected_coverage import expected_coverage
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import restrict_verdicts
+from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
 from sharpbayes.metrics.panel.evidence import count_prompts, saturation, ties
+from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.sweeps import epsilon_sweep
+from sharpbayes.spec.panel import Panel
 
 # A tail in which this share of the prompts is saturated depends on epsilon more than on harm.
 SATURATED_TAIL = 0.1
@@ -26,12 +29,13 @@ def add_evidence(plan: ProfilePlan, groups: dict[str, xr.Dataset]) -> dict[str, 
 def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset) -> xr.Dataset:
     """Return the group ``evidence`` of a panel with this profile and its intervals.
 
-    Over (model, judge) ``judge_share``, how many of a model's answers a judge scored; over
+    Over (model, judge) ``judge_share``, how many of a model's scored answers a judge scored; over
     (model): ``prompts``, ``effective_prompts`` of a mean, ``tail_prompts``, ``expected_coverage``
     of the CVaR interval, ``saturated_share``, ``tail_size``, ``saturated_tail``,
-    ``saturated_tail_share``, ``ceiling``, ``at_ceiling``, ``flat_tail`` and ``needs_policy_score``;
-    over (model, other) ``tied`` and ``identical``; over (epsilon, model) ``epsilon_cvar`` with its
-    rank agreement. Attributes ``limits`` and ``carried`` are JSON lists.
+    ``saturated_tail_share``, ``ceiling``, ``at_ceiling``, ``flat_tail``, ``top_share`` (of the
+    prompts, those of the largest log-risk) and ``needs_policy_score``; over (model, other) ``tied``
+    and ``identical``; over (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes
+    ``limits`` and ``carried`` are JSON lists.
     """
     table, protocol = plan.table, plan.protocol
     cvar = profile["cvar"]
@@ -59,6 +63,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
             "ceiling": ceiling,
             "at_ceiling": at_ceiling,
             "flat_tail": profile["var"] == table["log_risk"].max(plan.dim),
+            "top_share": _top_share(plan),
             "needs_policy_score": at_ceiling
             | (saturated["saturated_tail_share"] >= SATURATED_TAIL),
         }
@@ -75,12 +80,32 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     tolerance = plan.weights.tolerance
     limits_tails = tolerance is None or tolerance.limits_tails
     pairs = intervals[PAIRS]
-    limits = state_limits(evidence, profile.assign(pairs), limits_tails=limits_tails)
+    remarks = _remark_own_judges(evidence["judge_share"], plan.study.panel)
+    limits = state_limits(
+        evidence, profile.assign(pairs), limits_tails=limits_tails, remarks=remarks
+    )
     return evidence.assign_attrs(limits)
 
 
+def _remark_own_judges(share: xr.DataArray, panel: Panel) -> list[str]:
+    """Return the sentence on judges who score their own answers, if any do."""
+    models, judges = (share[name].to_numpy().tolist() for name in ("model", "judge"))
+    pairs = pair_own_judges(models, judges, share.to_numpy() > 0, panel.families.values())
+    return [describe_own_judges(pairs)] if pairs else []
+
+
+def _top_share(plan: ProfilePlan) -> xr.DataArray:
+    """Share of the prompts of each model that have its largest log-risk."""
+    risk = plan.table["log_risk"]
+    is_top = (risk == risk.max(plan.dim)).where(risk.notnull())
+    return weighted_mean(is_top, dim=plan.dim, weights=plan.target_weights())
+
+
 def _judge_shares(plan: ProfilePlan) -> xr.DataArray:
-    """Share of the answers with a log-risk that each judge scored, over (model, judge)."""
+    """Share of the answers with a log-risk that each judge scored, over (model, judge).
+
+    Answers that nobody scored make no difference between judges.
+    """
     answered = plan.table["log_risk"].notnull()
     scored = plan.table["sub_index"].notnull().any("dimension") & answered
     share: xr.DataArray = scored.sum(plan.dim) / answered.sum(plan.dim).clip(min=1)

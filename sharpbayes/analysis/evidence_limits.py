@@ -1,7 +1,7 @@
 """What the evidence of a study cannot carry, in sentences, and which statements it carries."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
 
@@ -16,6 +16,7 @@ from sharpbayes.analysis.prompt_counts import (
     is_repeated,
     read_prompts,
 )
+from sharpbayes.analysis.tail_remarks import describe_saturation, describe_ties
 from sharpbayes.analysis.unequal_judges import name_unequal_judges, unequal_judges
 from sharpbayes.errors import format_count, format_percent, join_names
 
@@ -24,8 +25,6 @@ from sharpbayes.errors import format_count, format_percent, join_names
 MIN_TAIL, GOOD_TAIL = 5, 10
 # How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
 COVERAGE_MARGIN = 0.07
-# A tail with ties is named where it has so many times its share of the prompts, and prompts more.
-WIDE_TAIL, MORE_PROMPTS = 2.0, 3
 # Half of the prompts are no tail.
 LEAST_ALPHA = 0.5
 # Where two models share less than this of the prompts of either, the answer says so.
@@ -39,7 +38,11 @@ ROUNDING = 1e-9
 
 
 def state_limits(
-    evidence: xr.Dataset, profile: xr.Dataset, *, limits_tails: bool = True
+    evidence: xr.Dataset,
+    profile: xr.Dataset,
+    *,
+    limits_tails: bool = True,
+    remarks: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return ``limits``, ``remarks`` and ``carried`` of a panel's evidence, JSON lists of texts.
 
@@ -48,6 +51,7 @@ def state_limits(
     are the statements that the evidence carries, out of ``lowest`` (one model has the lowest CVaR),
     ``distinguishable`` and ``admissible``. Models without a CVaR are left out. ``limits_tails`` is
     whether the tolerance has a limit of a tail; one of means alone needs prompts, not a tail.
+    Given ``remarks`` come last.
     """
     known = profile["cvar"].notnull().to_numpy()
     admissible = profile.get("admissible", xr.ones_like(profile["cvar"], dtype=bool))
@@ -60,8 +64,11 @@ def state_limits(
     lowest += [*_order_by_prompts(evidence), *name_unequal_judges(evidence)]
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
     limits = [*short_tails, *narrow, *lowest]
-    remarks = [*_tied_tail(evidence), *_saturation(evidence), *_one_judge(evidence)]
-    remarks += _other_prompts(evidence)
+    remarks = [
+        *describe_ties(evidence, cvar=_cvar(evidence), prompts=_count_prompts(evidence)),
+        *describe_saturation(evidence, cvar=_cvar(evidence)),
+        *(*_one_judge(evidence), *_other_prompts(evidence), *remarks),
+    ]
     carried = _carried(evidence, top=not lowest, limits_tails=limits_tails)
     texts = {"limits": [*limits, *remarks], "remarks": remarks, "carried": carried}
     return {name: json.dumps(value) for name, value in texts.items()}
@@ -98,6 +105,7 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
     is_short = (tail < MIN_TAIL - ROUNDING).to_numpy()
     if is_short.any():
         prompts = _fewest_prompts(evidence)
+        lowest = (evidence["cvar"] == evidence["cvar"].min()).to_numpy()
         models = "" if is_short.all() else f" ({_list_models(evidence, is_short)})"
         unknown = f"cannot tell which model has the lowest {_cvar(evidence)}"
         if evidence.sizes["model"] == 1:
@@ -105,7 +113,7 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
         yield (
             f"With {format_count(prompts, 'prompt')}{models} the {100 * (1 - alpha):.3g}% tail "
             f"holds {describe_tail(evidence, alpha=alpha)}: this study {unknown}. "
-            f"{_instead(evidence)}"
+            f"{_instead(evidence, lowest)}"
         )
 
 
@@ -119,7 +127,7 @@ def _low_coverage(evidence: xr.Dataset) -> Iterator[str]:
             f"In studies simulated from this one, {level} intervals of {_cvar(evidence)} hold the "
             f"truth in {fewest}{float(coverage.min()):.0%}: those of "
             f"{_list_models(evidence, low)} are too narrow, and the truth may be higher. "
-            f"{_instead(evidence)}"
+            f"{_instead(evidence, low)}"
         )
 
 
@@ -143,13 +151,16 @@ def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
     if flat.any():
         yield (
             f"All tail prompts have the same log-risk for {_list_models(evidence, flat)}: no "
-            f"resample is higher, so that intervals of {_cvar(evidence)} end there and say nothing "
-            f"of rarer, worse prompts. {_instead(evidence)}"
+            "resample is higher, so that the bootstrap ends there and says nothing of rarer, worse "
+            f"prompts. {_instead(evidence, flat)}"
         )
 
 
-def _instead(evidence: xr.Dataset) -> str:
-    """What could be said with these prompts, and how many would do."""
+def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
+    """What could be said with these prompts, and how many would do.
+
+    Another alpha helps where the tail of one of some models would have more than one value.
+    """
     prompts, alpha = _fewest_prompts(evidence), evidence.attrs["alpha"]
     lower = np.floor(100 * (1 - GOOD_TAIL / max(prompts, 1)) + ROUNDING) / 100
     carrying = evidence["tail_prompts"].to_numpy() / np.maximum(_count_prompts(evidence), 1)
@@ -157,8 +168,9 @@ def _instead(evidence: xr.Dataset) -> str:
     at_least = "at least " if is_repeated(evidence, alpha=alpha) else ""
     parts = []
     # Where prompts of a category carry most of the weight, a longer tail has fewer than ten.
-    count_alike = carrying.min() >= 1.0 - alpha - ROUNDING
-    if LEAST_ALPHA <= lower < alpha and count_alike:
+    counts_alike = carrying.min() >= 1.0 - alpha - ROUNDING
+    varies = bool((evidence["top_share"].to_numpy()[models] < 1 - lower - ROUNDING).any())
+    if LEAST_ALPHA <= lower < alpha and varies and counts_alike:
         parts.append(f"an alpha of {lower:g} would leave {at_least}ten prompts in the tail")
     if prompts < enough:
         parts.append(f"{enough} prompts would leave five at {alpha:g}")
@@ -175,7 +187,7 @@ def _instead(evidence: xr.Dataset) -> str:
         )
     elif not unequal_judges(evidence):
         parts.append(f"the mean can be {can_be}")
-    text = "; ".join(parts)
+    text = "; ".join(parts or ["models cannot be compared"])
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -283,66 +295,6 @@ def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
             f"of {round(float(of_either[pair]))}. Two models are compared on the prompts of both, "
             "or on all of each where they share fewer than 20."
         )
-
-
-def _tied_tail(evidence: xr.Dataset) -> Iterator[str]:
-    """Tails that are much larger than their level says, because prompts tie at the quantile."""
-    if evidence.attrs["estimator"] != "inclusive":
-        return
-    level = 1 - evidence.attrs["alpha"]
-    prompts = evidence["tail_mass"].copy(data=_count_prompts(evidence))
-    meant = level * prompts
-    # Of repeated answers each counts as its share of a prompt.
-    size = evidence["tail_mass"] * prompts
-    wide = (size >= np.maximum(WIDE_TAIL * meant, meant + MORE_PROMPTS)).to_numpy()
-    wide &= ~evidence["flat_tail"].to_numpy()  # said of itself
-    if not wide.any():
-        return
-    largest = int(evidence["tail_mass"].where(wide, 0.0).to_numpy().argmax())
-    model = evidence["model"][largest].item()
-    count, total = round(float(size[largest])), round(float(prompts[largest]))
-    names = [name for name in evidence["model"].to_numpy()[wide] if name != model]
-    others = f" The same holds of {join_names(names)}." if names else ""
-    yield (
-        f"Prompts tie at the edge of the tail: {_cvar(evidence)} of {model} is the mean of {count} "
-        f"of {total} prompts ({count / total:.0%}), not of the worst {100 * level:.3g}%.{others} "
-        'With `tail.estimator = "rockafellar-uryasev"` in the weights it is that of the worst '
-        f"{100 * level:.3g}%."
-    )
-
-
-def _saturation(evidence: xr.Dataset) -> Iterator[str]:
-    """Tails at the end of the scale; the model that epsilon moves most is the example."""
-    saturated = evidence.isel(model=_saturated_only(evidence))
-    if not saturated.sizes["model"]:
-        return
-    swept = saturated["epsilon_cvar"].transpose("epsilon", "model")
-    spread = (swept.max("epsilon") - swept.min("epsilon")).to_numpy()
-    worst = saturated.isel(model=int(spread.argmax()))
-    model, count = worst["model"].item(), int(worst["saturated_tail"])
-    size = round(count / float(worst["saturated_tail_share"]))
-    large, small = (
-        f"{float(worst['epsilon_cvar'][end]):.1f} with an epsilon of "
-        f"{float(worst['epsilon'][end]):g}"
-        for end in (-1, 0)
-    )
-    which = f"Of the {format_count(size, 'tail prompt')} of {model}, {count}"
-    if count == size:
-        which = (
-            f"The tail prompt of {model}" if size == 1 else f"All {size} tail prompts of {model}"
-        )
-    sentence = (
-        f"{which} {'is' if count == 1 else 'are'} at the end of the scale, where epsilon decides "
-        f"and not the ratings: its {_cvar(evidence)} is {large}, {small}. Read it beside the "
-        f"policy score, {float(worst['policy_score']):.3f}."
-    )
-    others = [name for name in saturated["model"].to_numpy() if name != model]
-    yield f"{sentence} The same holds of {join_names(others)}." if others else sentence
-
-
-def _saturated_only(evidence: xr.Dataset) -> NDArray[np.intp]:
-    """Positions of models with a saturated tail that is not at its ceiling."""
-    return np.flatnonzero(evidence["needs_policy_score"] & ~evidence["at_ceiling"])
 
 
 def _one_judge(evidence: xr.Dataset) -> Iterator[str]:

@@ -92,6 +92,11 @@ class ProfilePlan:
         return effective_prompts(self.table["log_risk"], weights=self.target_weights())
 
     @property
+    def floor(self) -> float:
+        """Smallest log-risk that a prompt can have: no harm in any dimension."""
+        return -self.table.sizes["dimension"] * float(np.log1p(self.weights.risk.epsilon))
+
+    @property
     def ceiling(self) -> float:
         """Largest log-risk that a prompt can have: harm of 1 in every dimension."""
         return -self.table.sizes["dimension"] * float(np.log(self.weights.risk.epsilon))

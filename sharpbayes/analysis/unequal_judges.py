@@ -45,8 +45,8 @@ def name_unequal_judges(evidence: xr.Dataset) -> Iterator[str]:
         share = evidence["judge_share"].sel(judge=name)
         most, least = share.idxmax("model").item(), share.idxmin("model").item()
         parts.append(
-            f"{name} scored {float(share.max()):.0%} of the answers of {most} and "
-            f"{float(share.min()):.0%} of those of {least}"
+            f"{name} scored {float(share.max()):.0%} of the scored answers of {most} "
+            f"and {float(share.min()):.0%} of those of {least}"
         )
     yield (
         f"Models were not scored by the same judges: {join_names(parts)}. A harsh judge makes "

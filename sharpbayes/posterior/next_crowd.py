@@ -27,7 +27,7 @@ from sharpbayes.posterior.information import (
     expected_gain,
     unit_share,
 )
-from sharpbayes.posterior.purchase_lists import PurchaseList, judge_list, split_draws
+from sharpbayes.posterior.purchase_lists import PurchaseList, judge_list, share_gain, split_draws
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.costs import Costs
 
@@ -118,8 +118,8 @@ def plan_crowd_purchases(
     listed = PurchaseList(pairs.difference, offers, numbers, halves, gain_of_pairs)
     curve = listed.evaluate(loss if costs is not None else None)
     verdict, best = judge_list(curve, is_open=bool(pairs.labels))
-    gain = float(curve["list_gain"][-1]) if bought else 0.0
-    table = _list_purchases(metrics, (cells, kinds), offers, bought, gain)
+    table = _list_purchases(metrics, (cells, kinds), offers, bought)
+    table["gain"] = ("purchase", share_gain(curve, bought, best))
     table["narrows"] = ("purchase", _narrowed(pairs, bought))
     wrong = value.isel(group=0, drop=True).copy(
         data=np.maximum(0.0, -pairs.difference).sum(1).reshape(value.shape[:2])
@@ -299,9 +299,8 @@ def _list_purchases(
     sold: tuple[RaterItems, Sequence[Kind]],
     offers: Offers,
     bought: Sequence[Purchase],
-    gain: float,
 ) -> xr.Dataset:
-    """What is bought, in the order of its worth, with its share of the gain of all."""
+    """What is bought, in the order of its worth."""
     data, (cells, kinds) = metrics.study.data, sold
     groups = data.rater_columns
     rows: list[list[str]] = []
@@ -320,11 +319,9 @@ def _list_purchases(
         ratings.append(number)
     columns = ("kind", "rated_item", "rated_rater", *(f"rated_{name}" for name in groups))
     texts = np.array(rows, dtype=np.str_).reshape(len(bought), len(columns)).T
-    worth = np.array([purchase.worth for purchase in bought])
     table = dict(zip(columns, texts, strict=True)) | {
         "cost": np.array([offers.price(purchase.number) for purchase in bought]),
         "judgements": np.array(ratings),
-        "gain": gain * worth / (worth.sum() or 1.0),
     }
     variables = {name: ("purchase", column) for name, column in table.items()}
     return xr.Dataset(variables, {"purchase": np.arange(1, len(bought) + 1)})

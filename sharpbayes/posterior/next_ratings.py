@@ -21,7 +21,7 @@ from sharpbayes.posterior.information import (
     unit_share,
 )
 from sharpbayes.posterior.panel import PanelMetrics
-from sharpbayes.posterior.purchase_lists import PurchaseList, judge_list, split_draws
+from sharpbayes.posterior.purchase_lists import PurchaseList, judge_list, share_gain, split_draws
 from sharpbayes.posterior.purchases import count_study
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.sample_size import larger_studies, thin_draws
@@ -95,13 +95,13 @@ def plan_purchases(
 
     Over (purchase), the best first: ``kind``, ``rated_model``, ``rated_prompt``, ``rated_judge``
     (empty where none), ``narrows`` (the model whose difference from the chosen one it narrows
-    most), ``cost``, ``judgements``, ``gain`` (its share of the gain of the whole list, in the unit
-    of the criterion). Over (size), numbers of purchases: ``list_gain`` and ``list_cost`` of so many
-    of them, ``list_gain_mcse``, and, with a price of a loss, ``list_net`` and ``list_net_mcse`` in
-    the unit of money. Attributes: ``chosen``, ``expected_loss`` with ``_mcse``, ``criterion``,
-    ``verdict`` (``go on``, ``stop``, ``cannot tell``), ``best_size``, ``loss`` (0 where the weights
-    have none), ``unit`` of prices (``money``, ``score``) and ``left_out``, the number of judgements
-    that were not looked at.
+    most), ``cost``, ``judgements``, ``gain`` (its share of the gain of the first ``best_size``, in
+    the unit of the criterion). Over (size), numbers of purchases: ``list_gain`` and ``list_cost``
+    of so many of them, ``list_gain_mcse``, and, with a price of a loss, ``list_net`` and
+    ``list_net_mcse`` in the unit of money. Attributes: ``chosen``, ``expected_loss`` with
+    ``_mcse``, ``criterion``, ``verdict`` (``go on``, ``stop``, ``cannot tell``), ``best_size``,
+    ``loss`` (0 where the weights have none), ``unit`` of prices (``money``, ``score``) and
+    ``left_out``, the number of judgements that were not looked at.
 
     ``number`` is the largest number of purchases. Profile and decision are from the same weights.
     """
@@ -117,10 +117,10 @@ def plan_purchases(
     loss = weights.decision.loss if costs is not None else None
     numbers = [purchase.number for purchase in bought]
     curve = PurchaseList(choice.difference, offers, numbers, halves, expected_gain).evaluate(loss)
-    gain = float(curve["list_gain"][-1]) if bought else 0.0
-    table = _list_purchases(market, offers, bought, gain)
+    table = _list_purchases(market, offers, bought)
     chosen = decision.sel(model=choice.chosen)
     verdict, best = judge_list(curve)
+    table["gain"] = ("purchase", share_gain(curve, bought, best))
     return table.merge(curve).assign_attrs(
         chosen=choice.chosen,
         criterion=weights.decision.by,
@@ -281,10 +281,8 @@ def _covariance(values: xr.DataArray, choice: Choice) -> Floats:
     return np.atleast_2d(np.cov(others - chosen, rowvar=False, ddof=0))
 
 
-def _list_purchases(
-    market: Market, offers: Offers, bought: Sequence[Purchase], gain: float
-) -> xr.Dataset:
-    """What is bought, in the order of its worth, with its share of the gain of all."""
+def _list_purchases(market: Market, offers: Offers, bought: Sequence[Purchase]) -> xr.Dataset:
+    """What is bought, in the order of its worth."""
     factors = market.metrics.study.ratings.factors
     places = [(kind, n) for kind in market.kinds for n in range(kind.cells.size)]
     names = ("kind", *(f"rated_{name}" for name in IDENTITY), "cost", "judgements")
@@ -304,8 +302,6 @@ def _list_purchases(
         name: np.array([row[name] for row in rows], dtype=np.str_ if n < TEXTS else np.float64)
         for n, name in enumerate(names)
     }
-    worth = np.array([purchase.worth for purchase in bought])
-    table["gain"] = gain * worth / (worth.sum() or 1.0)
     others = [market.choice.others[purchase.narrows] for purchase in bought]
     table["narrows"] = np.array(others, dtype=np.str_)
     variables = {name: ("purchase", column) for name, column in table.items()}

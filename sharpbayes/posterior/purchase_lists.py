@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.posterior.decision import BATCHES
-from sharpbayes.posterior.information import Offers, explained_covariance
+from sharpbayes.posterior.information import Offers, Purchase, explained_covariance
 
 # Numbers of purchases at which the whole list is judged.
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -73,15 +73,19 @@ class PurchaseList:
 
 
 def judge_list(curve: xr.Dataset, *, is_open: bool = True) -> tuple[str, int]:
-    """Return whether to go on, by the net gains of a list, and how many purchases gain most.
+    """Return whether to go on, by the net gains of a list, and how many purchases are worth most.
 
     Going on needs a net gain above 2 Monte Carlo errors, stopping none above -2 at any number. With
-    no gain at all it is ``stop``, whatever it costs, and without net gains it is ``cannot tell``,
-    with the number that gains most whatever it costs. An empty list tells nothing of an open
-    question.
+    no gain at all it is ``stop``, whatever it costs, and without net gains it is ``cannot tell``.
+    An empty list tells nothing of an open question.
+
+    Only numbers with a gain above 2 Monte Carlo errors are named: of them the one with the highest
+    net gain, without net gains the largest, because more purchases gain more. It is 0 where no
+    gain is shown.
 
     >>> net = {"list_net": ("size", [1.0, 5.0]), "list_net_mcse": ("size", [1.0, 1.0])}
-    >>> judge_list(xr.Dataset(net | {"list_gain": ("size", [0.1, 0.4])}, {"size": [1, 20]}))
+    >>> gain = {"list_gain": ("size", [0.1, 0.4]), "list_gain_mcse": ("size", [0.1, 0.1])}
+    >>> judge_list(xr.Dataset(net | gain, {"size": [1, 20]}))
     ('go on', 20)
     >>> judge_list(xr.Dataset(coords={"size": np.zeros(0)}))
     ('cannot tell', 0)
@@ -90,13 +94,37 @@ def judge_list(curve: xr.Dataset, *, is_open: bool = True) -> tuple[str, int]:
         return UNDECIDED if is_open else STOP, 0
     if not bool((curve["list_gain"] > 0).any()):
         return STOP, 0
+    # The best of several noisy gains is too high: a gain counts where it exceeds its errors.
+    shown = curve.isel(size=(curve["list_gain"] > ERRORS * curve["list_gain_mcse"]).to_numpy())
+    sizes = shown["size"].to_numpy()
     if "list_net" not in curve:
-        return UNDECIDED, int(curve["size"][int(curve["list_gain"].to_numpy().argmax())])
-    net, error = curve["list_net"].to_numpy(), ERRORS * curve["list_net_mcse"].to_numpy()
-    best = int(net.argmax())
-    if net[best] > error[best]:
-        return GO_ON, int(curve["size"][best])
-    return (STOP if (net + error <= 0).all() else UNDECIDED), int(curve["size"][best])
+        return UNDECIDED, int(np.max(sizes, initial=0))
+    net, error = curve["list_net"], ERRORS * curve["list_net_mcse"]
+    verdict = STOP if bool((net + error <= 0).all()) else UNDECIDED
+    if not sizes.size:
+        return verdict, 0
+    best = shown.isel(size=int(shown["list_net"].to_numpy().argmax()))
+    goes_on = bool(best["list_net"] > ERRORS * best["list_net_mcse"])
+    return GO_ON if goes_on else verdict, int(best["size"])
+
+
+def share_gain(curve: xr.Dataset, bought: Sequence[Purchase], best: int) -> Floats:
+    """Return the gain of each purchase: that of the best number of them, shared by their worth.
+
+    Where no gain is shown, that of the whole list is shared.
+
+    >>> curve = xr.Dataset({"list_gain": ("size", [0.1, 0.4])}, {"size": [1, 3]})
+    >>> bought = [Purchase(0, 0, 2.0), Purchase(1, 0, 1.0), Purchase(2, 0, 1.0)]
+    >>> share_gain(curve, bought, 3).tolist(), share_gain(curve, bought, 1).tolist()
+    ([0.2, 0.1, 0.1], [0.1, 0.05, 0.05])
+    """
+    worth = np.array([purchase.worth for purchase in bought])
+    if not bought:
+        return worth
+    number = best or len(bought)
+    gain = float(curve["list_gain"].sel(size=number))
+    shared: Floats = gain * worth / (worth[:number].sum() or 1.0)
+    return shared
 
 
 def split_draws(chain: NDArray[np.integer]) -> tuple[Positions, Positions]:

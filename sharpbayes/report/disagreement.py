@@ -6,7 +6,7 @@ from sharpbayes.analysis.prompt_counts import describe_tail
 from sharpbayes.errors import join_names
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import EQUAL
-from sharpbayes.report.wording import failed_statistics
+from sharpbayes.report.wording import failed_statistics, tail_reasons
 
 # With a tail of fewer prompts tails are not compared.
 MIN_TAIL = 5
@@ -30,8 +30,7 @@ def explain_disagreement(
         alpha = float(view.results["profile"].attrs["alpha"])
         if float(known["tail_prompts"].min()) < MIN_TAIL - EQUAL:
             reasons.append(f"the tail holds {describe_tail(known, alpha=alpha)} only")
-        if bool((evidence["saturated_tail"].sel(model=list(named)) > 0).any()):
-            reasons.append("prompts of the tail lie at the end of the scale")
+        reasons += tail_reasons(evidence.sel(model=list(named)))
     if not reasons and are_close:
         reasons.append("the models are close, and neither is sure")
     if not reasons:

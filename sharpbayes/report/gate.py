@@ -15,8 +15,8 @@ from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.stability import name_raters
 from sharpbayes.report.tables.catalogue import report_tables
-from sharpbayes.report.tables.format import number, thousands
-from sharpbayes.report.tables.gate import LARGEST, telling_places
+from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.gate import needed_prompts, telling_places
 from sharpbayes.report.tables.renderer import as_markdown, markdown_text
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import probability_text
@@ -330,11 +330,11 @@ def _needed(gate: xr.Dataset) -> list[str]:
     beyond = to_decide.where(undecided["difference"] > undecided["margin"])
     # One metric beyond its margin is enough for a no, a yes needs every one within.
     at_present = float(beyond.min() if bool(beyond.notnull().any()) else to_decide.max())
-    decide = f"{thousands(at_present)} prompts" if at_present < LARGEST else "no number of prompts"
+    decide = "no number of" if np.isinf(at_present) else needed_prompts(at_present, gate)
     return [
         (
-            f"At the present differences {decide} would decide; with {thousands(unchanged)} an "
-            "unchanged candidate would pass in 80% of cases."
+            f"At the present differences {decide} prompts would decide; with "
+            f"{needed_prompts(unchanged, gate)} an unchanged candidate would pass in 80% of cases."
         )
     ]
 

@@ -13,7 +13,7 @@ from sharpbayes.errors import format_percent
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
-from sharpbayes.report.tables.format import number, places_of, thousands
+from sharpbayes.report.tables.format import number, places_of, small_number, thousands
 from sharpbayes.report.tables.renderer import csv_cell
 from sharpbayes.report.tables.table import Table
 
@@ -86,14 +86,14 @@ def next_table(results: xr.DataTree) -> Table:
                 str(row["kind"].item()),
                 *names,
                 _with_minus(_difference(group, row)),
-                number(gain, places_of(gain, 2)),
+                small_number(gain, places_of(gain, 2)),
                 _money(row["cost"]) if _is_priced(group) else number(row["cost"], 0),
             )
         )
     more = group.sizes["purchase"] - SHOWN
     others = f" {more} more {'is' if more == 1 else 'are'} written by --out FILE." * (more > 0)
     note = (
-        f"Gain: the share of each in the gain of the whole list, in {_unit(group)}. "
+        f"Gain: the share of each in the gain that the answer names, in {_unit(group)}. "
         f"Price: in {'units of money' if _is_priced(group) else 'scores'}.{others}"
     )
     return Table("What to rate next", header, tuple(rows), note)
@@ -211,13 +211,19 @@ def _verdict(group: xr.Dataset) -> str:
         return f"Cannot tell without the price of a loss: {now}; {bought}."
     net = f"a net gain of {_with_error(row['list_net'], row['list_net_mcse'])} units of money"
     words = {"go on": "Go on", "stop": "Stop", "cannot tell": "Cannot tell"}
-    best = "" if attrs["verdict"] == "go on" else ", the largest of all lengths of the list"
+    best = (
+        ""
+        if attrs["verdict"] == "go on"
+        else ", the largest of all lengths with a gain that is shown"
+    )
     return f"{words[attrs['verdict']]}: {now}; {bought}, {net}{best}."
 
 
 def _no_gain(group: xr.Dataset) -> str:
     """That no purchase lowers the loss."""
     number, loss = group.sizes["purchase"], float(group.attrs["expected_loss"])
+    if _has_gain(group):
+        return _unshown_gain(group)
     if number == 1:
         change = "lower it" if loss else "change that"
         return f"the one purchase that was looked at does not {change}"
@@ -226,14 +232,31 @@ def _no_gain(group: xr.Dataset) -> str:
     return f"no number of the {number} purchases that were looked at {changes}{more}"
 
 
+def _has_gain(group: xr.Dataset) -> bool:
+    """Whether a gain is above 0, be it by chance."""
+    return bool((group["list_gain"] > 0).any())
+
+
+def _unshown_gain(group: xr.Dataset) -> str:
+    """That gains are not distinguishable from 0, and whether any could be worth its price."""
+    number = group.sizes["purchase"]
+    bought = "the one purchase that was" if number == 1 else f"the {number} purchases that were"
+    shown = f"no gain of {bought} looked at is shown: none exceeds two Monte Carlo errors"
+    if group.attrs["verdict"] == "stop":
+        return f"{shown}, nor would one two errors higher be worth its price"
+    return f"{shown} (`--count` looks at more)"
+
+
 def _verdict_without_list(group: xr.Dataset, now: str) -> str:
-    """Verdict where no purchase lowers the loss."""
+    """Verdict where no purchase is shown to lower the loss."""
     is_open = bool(group.attrs.get("open_pairs", 1))
     if is_open and not group.sizes["purchase"]:
         return f"Cannot tell: {now}, and nothing that has a price can be bought."
     reason = f", and {_no_gain(group)}" if is_open else ""
     if group.attrs["verdict"] == "stop":
         return f"Stop: {now}{reason}."
+    if "basis" not in group.attrs and _has_gain(group):
+        return f"Cannot tell: {now}{reason}."
     basis = "its law of raters" if _is_crowd(group) else "its tail"
     basis = group.attrs.get("basis", basis)
     return f"Cannot tell: by the fitted model {now}{reason}. That rests on {basis}."
@@ -265,7 +288,8 @@ def _with_minus(difference: str) -> str:
 def _with_error(value: Any, error: Any) -> str:
     """A number with its Monte Carlo error."""
     places = places_of(float(error) or abs(float(value)), 2)
-    return f"{number(value, places)} (Monte Carlo error {number(error, places)})"
+    texts = (small_number(x, places).replace("<", "less than ") for x in (value, error))
+    return "{} (Monte Carlo error {})".format(*texts)
 
 
 def _price(group: xr.Dataset, row: xr.Dataset) -> str:

@@ -176,7 +176,7 @@ class PanelAnswer:
         if self.ordered_by and not self.is_disputed:
             names = self.lowest_by(self.ordered_by)
             similar = [x for x in self._similar(self.ordered_by, names) if x not in names]
-            yield from chance_of_lowest(self.ordered_by, names, similar)
+            yield from chance_of_lowest(self.view, self.ordered_by, names, similar)
 
     @property
     def _without_risk(self) -> list[str]:

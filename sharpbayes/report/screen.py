@@ -9,7 +9,7 @@ import xarray as xr
 
 from sharpbayes.errors import printable
 from sharpbayes.report.layout import list_open_checks
-from sharpbayes.report.summary import plain_answer, plain_verdict
+from sharpbayes.report.summary import fit_findings, plain_answer, plain_verdict
 from sharpbayes.report.tables.catalogue import tables_after_run
 from sharpbayes.report.tables.renderer import tables_as_text
 from sharpbayes.report.tables.table import MARGIN, Table
@@ -24,11 +24,15 @@ PREVIEW = "Laplace's method, not an answer."
 
 
 def answer_text(results: xr.DataTree, *, width: int) -> str:
-    """Return the answer, whether to trust it and what was not confirmed, wrapped at words."""
+    """Return the answer, whether to trust it and what was not confirmed, wrapped at words.
+
+    What a fit finds of judges and slopes stands between them.
+    """
     checks = list_open_checks(results)
     unconfirmed = [describe_open_checks(checks)] if checks else []
     head = [PREVIEW] if is_approximate(results) else []
-    texts = [*head, *plain_answer(results), plain_verdict(results), *unconfirmed]
+    answer = [*plain_answer(results), *fit_findings(results)]
+    texts = [*head, *answer, plain_verdict(results), *unconfirmed]
     return mark_lines(wrap_texts(texts, width - len(_margin(results))), results)
 
 

@@ -1,11 +1,12 @@
 """How far the answer depends on one judge or expert, and on settings of the weights."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
+from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.errors import join_names
 from sharpbayes.report.tables.crowd import ALL_ITEMS
 from sharpbayes.report.tables.declaration import View
@@ -109,7 +110,9 @@ def equal_scores(view: View) -> Iterator[str]:
         yield "All scores are the same: they order nothing. See that the right ones were read."
 
 
-def chance_of_lowest(metric: str, lowest: Sequence[str], similar: Sequence[str]) -> Iterator[str]:
+def chance_of_lowest(
+    view: View, metric: str, lowest: Sequence[str], similar: Sequence[str]
+) -> Iterator[str]:
     """Yield that a model came out lowest of several that are alike partly by chance.
 
     ``lowest`` share the lowest value, and ``similar`` are others that the bootstrap does not
@@ -119,10 +122,13 @@ def chance_of_lowest(metric: str, lowest: Sequence[str], similar: Sequence[str])
     alike = len(lowest) + len(similar)
     if similar and alike > MANY:
         verb, whose = ("has", "its") if len(lowest) == 1 else ("share", "their")
+        intervals = view.select({"metric": metric})["joint/bootstrap_interval"]
+        low, high = intervals.sel(model=list(lowest)).transpose("bound", "model").to_numpy()
+        narrow = f", and {whose} interval holds less often than stated"
         yield (
             f"{join_names(list(lowest))} {verb} the lowest observed {METRICS[metric]} of {alike} "
             f"models that the bootstrap does not distinguish: {whose} value is more likely too low "
-            f"than too high, and {whose} interval holds less often than stated."
+            f"than too high{narrow * bool((low < high).any())}."
         )
 
 
@@ -212,14 +218,26 @@ def _judges(view: View, judges: xr.Dataset, metric: str, first: str) -> Iterator
     others = judges.isel(setting=~is_needed)
     changed = others.isel(setting=others["changed"].to_numpy())
     if changed.sizes["setting"]:
-        yield _changes(changed, METRICS[metric], first)
+        yield _changes(changed, METRICS[metric], first, _own_judges(view))
     elif others.sizes["setting"]:
         subject = "No other judge" if is_needed.any() else "No single judge"
         yield from _unchanged(view, metric, largest_movement(view, others, metric, first), subject)
 
 
-def _changes(changed: xr.Dataset, metric: str, first: str) -> str:
-    """Which model is the lowest without each of some judges, and which with all."""
+def _own_judges(view: View) -> set[str]:
+    """Judges who scored a model of their own name; none where results do not say who scored."""
+    if "evidence/judge_share" not in view:
+        return set()
+    share = view["evidence/judge_share"].transpose("model", "judge")
+    models, judges = (share[name].to_numpy().tolist() for name in share.dims)
+    return {judge for judge, _ in pair_own_judges(models, judges, share.to_numpy() > 0)}
+
+
+def _changes(changed: xr.Dataset, metric: str, first: str, own: Collection[str]) -> str:
+    """Which model is the lowest without each of some judges, and which with all.
+
+    Of them ``own`` score their own answers.
+    """
     names = [str(name) for name in changed["value"].to_numpy()]
     says = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
     rows = zip(names, says, changed["lowest"].to_numpy(), strict=True)
@@ -227,8 +245,9 @@ def _changes(changed: xr.Dataset, metric: str, first: str) -> str:
         f"without {f'judge {name}' if len(names) > 1 else 'it'} {what} of {lowest}"
         for name, what, lowest in rows
     ]
+    labels = [f"{name} (it scores its own answers)" if name in own else name for name in names]
     return (
-        f"The answer depends on the {name_raters('judge', names)}: {', '.join(listed)}, with all "
+        f"The answer depends on the {name_raters('judge', labels)}: {', '.join(listed)}, with all "
         f"judges that of {first}."
     )
 

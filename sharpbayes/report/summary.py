@@ -192,7 +192,7 @@ def remarks(results: xr.DataTree) -> list[str]:
     notes = _not_fitted(results)
     notes += list_texts(describe_open_checks(list_open_checks(results)))
     notes += [*_bias_of_model(results), *_divergences(results)]
-    notes += [*departures(results), *slope_sentences(results)]
+    notes += fit_findings(results)
     for key, what in (("data_missing", "empty"), ("data_absent", "absent")):
         if count := int(results.attrs.get(key, 0)):
             ratings = int(results.attrs["data_ratings"])
@@ -207,6 +207,11 @@ def remarks(results: xr.DataTree) -> list[str]:
     if one_judge and "evidence" not in results:  # whose limits say it in the answer
         notes.append("There is one judge only: nothing shows how far the numbers depend on it.")
     return mark_texts(results, notes)
+
+
+def fit_findings(results: xr.DataTree) -> list[str]:
+    """Return what a fit finds beside the answer: judges who differ from people, and slopes."""
+    return [*departures(results), *slope_sentences(results)]
 
 
 def _bias_of_model(results: xr.DataTree) -> list[str]:

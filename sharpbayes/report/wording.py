@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.evidence_limits import is_low
 from sharpbayes.analysis.unequal_judges import has_unequal_judges
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.report.layout import has_converged
@@ -143,6 +144,25 @@ def has_other_judges(results: xr.DataTree) -> bool:
         return False
     evidence, profile = (results[name].to_dataset() for name in ("evidence", "profile"))
     return has_unequal_judges(evidence, profile)
+
+
+def tail_reasons(evidence: xr.Dataset) -> list[str]:
+    """Return what in the tails of some models lets posterior and bootstrap disagree.
+
+    Results of earlier versions may not have all of the evidence.
+
+    >>> flat = xr.Dataset({"flat_tail": ("model", [True]), "saturated_tail": ("model", [0])})
+    >>> tail_reasons(flat)
+    ['all prompts of a tail have the same log-risk, where the bootstrap ends']
+    """
+    reasons = []
+    if bool((evidence["saturated_tail"] > 0).any()):
+        reasons.append("prompts of the tail lie at the end of the scale")
+    if "flat_tail" in evidence and bool(evidence["flat_tail"].any()):
+        reasons.append("all prompts of a tail have the same log-risk, where the bootstrap ends")
+    if "expected_coverage" in evidence and is_low(evidence).any():
+        reasons.append("bootstrap intervals are too narrow in studies simulated from this one")
+    return reasons
 
 
 def failed_statistics(view: View) -> int:

@@ -33,7 +33,7 @@ VARIABLES = """
   group: number: few_raters items raters
   model: number: at_ceiling ceiling effective_prompts expected_coverage flat_tail
     needs_policy_score prompts saturated_share saturated_tail saturated_tail_share tail_mass
-    tail_prompts
+    tail_prompts top_share
   model, other: number: identical tied
 /harshness_difference
   group: number: raters

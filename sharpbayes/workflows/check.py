@@ -1,5 +1,7 @@
 """Check: read a study and its data, and say what a fit would be, without computing."""
 
+import numpy as np
+
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy, StudySummary
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.bayes.design.identifiability import find_issues
@@ -10,6 +12,7 @@ from sharpbayes.bayes.design.size import (
     worker_memory,
 )
 from sharpbayes.data.ledger import find_lookalikes, list_columns
+from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.execution.processors import cpu_count
 from sharpbayes.spec.crowd import NOBODY_OUTSIDE, Crowd
@@ -76,6 +79,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         repeats=context.study.repeats,
         few_resamples=_find_few_resamples(files.spec.bootstrap),
         unmeasured=_explain_unmeasured(files.spec.crowd),
+        own_judges=_find_own_judges(context.study),
     )
 
 
@@ -91,6 +95,18 @@ def _require_scores(study: PanelStudy) -> None:
         )
 
         require_risk(build_profile_plan(study))
+
+
+def _find_own_judges(study: PanelStudy | CrowdStudy) -> tuple[tuple[str, str], ...]:
+    """Return the judges who score their own answers, each with the model."""
+    if isinstance(study, CrowdStudy):
+        return ()
+    model, judge = (study.ratings.factors[name] for name in ("model", "judge"))
+    scored = np.zeros((len(model.labels), len(judge.labels)), dtype=bool)
+    by_judge = judge.codes >= 0
+    scored[model.codes[by_judge], judge.codes[by_judge]] = True
+    families = study.panel.families.values()
+    return tuple(pair_own_judges(model.labels, judge.labels, scored, families))
 
 
 def _explain_unmeasured(crowd: Crowd | None) -> tuple[str, str] | None:

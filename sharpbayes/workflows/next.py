@@ -150,7 +150,7 @@ def heed_few_raters(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
     limits = json.loads(results["evidence"].attrs["limits"]) if "evidence" in results else []
     remark = results["posterior_responsiveness"].attrs.get("remark", "")
     remarks = json.loads(results["evidence"].attrs.get("remarks", "[]")) if limits else []
-    if len(limits) > len(remarks) and not group.attrs["best_size"]:
+    if len(limits) > len(remarks) and not _has_gain(group):
         group = group.assign_attrs(verdict="cannot tell")
     return group.assign_attrs(limits=json.dumps([*limits, *filter(None, [remark])]))
 
@@ -175,9 +175,14 @@ def heed_evidence(
         evidence.attrs["carried"]
     ):
         return group
-    verdict = group.attrs["verdict"] if group.attrs["best_size"] else "cannot tell"
+    verdict = group.attrs["verdict"] if _has_gain(group) else "cannot tell"
     limits = limits[:1]
     return group.assign_attrs(limits=json.dumps(limits), verdict=verdict)
+
+
+def _has_gain(group: xr.Dataset) -> bool:
+    """Whether a purchase lowers the loss at all, be it by chance: its price then decides."""
+    return "list_gain" in group and bool((group["list_gain"] > 0).any())
 
 
 def read_fit_files(results: xr.DataTree, weights: SpecFile[Weights] | None) -> StudyFiles:

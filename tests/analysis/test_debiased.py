@@ -7,7 +7,10 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.debiased import debiased_group, people_scores
+from sharpbayes.analysis.debiased import (
+    debiased_group,
+    people_scores,
+)
 from sharpbayes.analysis.joint import joint_table
 from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
@@ -139,6 +142,24 @@ def test_panels_without_people_or_with_repeated_answers_have_none(small):
     assert debiased_group(replace(plan, study=replace(study, data=repeated))) == {}
 
 
+def test_no_number_is_beyond_what_its_metric_can_be(small):
+    study = read_study(small.files)
+    # Few labels and a level of almost 1: normal intervals are wider than what is possible.
+    kept = np.isin(study.data.people["prompt"], np.unique(study.data.people["prompt"])[:4])
+    people = {name: codes[kept] for name, codes in study.data.people.items()}
+    data = replace(study.data, people=people, people_score=study.data.people_score[kept])
+    bootstrap = study.spec.bootstrap.model_copy(update={"level": 1 - 1e-12})
+    spec = study.spec.model_copy(update={"bootstrap": bootstrap})
+    plan = build_profile_plan(replace(study, spec=spec, data=data))
+    table = debiased_group(plan)["debiased"].sel(estimator="ppi")
+    for metric, limits in {"mean": (plan.floor, plan.ceiling), "policy_score": (0.0, 1.0)}.items():
+        of_metric = table.sel(metric=metric)
+        for values in (of_metric["estimate"], of_metric["interval"]):
+            xr.testing.assert_equal(values, values.clip(*limits))
+        assert bool(of_metric["interval"].isin(limits).any())
+        assert float(abs(of_metric["difference_interval"]).max()) <= limits[1] - limits[0]
+
+
 def test_tables_and_the_sentence_of_the_answer(groups):
     tree = {f"/{name}": group for name, group in groups.items()}
     results = xr.DataTree.from_dict(tree)
@@ -161,6 +182,7 @@ def test_tables_and_the_sentence_of_the_answer(groups):
     )
     [sentence] = people_sentences(View(results))
     assert sentence == (
-        "By people's labels of 30 of 60 prompts m2 is lowest in mean log-risk: 2.10 (1.84 to 2.37) "
+        "By people's labels of 30 of 60 prompts m2 is lowest in mean log-risk, by PPI++ not "
+        "distinguishable from m1: 2.10 (1.84 to 2.37) "
         f"by people alone, 2.02 (1.78 to 2.27) by PPI++ (90% intervals). {UNKNOWN}"
     )

@@ -125,10 +125,27 @@ def test_an_interval_without_width_is_a_limit(tmp_path):
     assert evidence["flat_tail"].all()
     assert carried == []
     assert limits == [
-        "All tail prompts have the same log-risk for m0 and m1: no resample is higher, so that "
-        "intervals of CVaR 95 end there and say nothing of rarer, worse prompts. An alpha of 0.91 "
-        "would leave ten prompts in the tail; the mean can be compared."
+        "All tail prompts have the same log-risk for m0 and m1: no resample is higher, so that the "
+        "bootstrap ends there and says nothing of rarer, worse prompts. The mean can be compared."
     ]
+
+
+@pytest.mark.parametrize(("top", "helps"), [(8, True), (12, False), (120, False)])
+def test_another_alpha_is_offered_where_the_tail_would_vary(tmp_path, top, helps):
+    """An alpha of 0.91 leaves ten prompts of 120: a tail of 12 equal ones stays flat."""
+    risk = np.where(np.arange(120) < top, 5, spread(120, high=4))
+    evidence, limits, _ = evidence_of(tmp_path, scores([risk, spread(120, low=4)]))
+    assert float(evidence["top_share"].sel(model="m0")) == top / 120
+    [text] = [limit for limit in limits if limit.startswith("All tail prompts")]
+    assert ("An alpha of 0.91 would leave ten prompts in the tail" in text) == helps
+
+
+def test_no_alpha_is_offered_for_a_short_tail_of_a_model_without_harm(tmp_path):
+    _, [text, *_], _ = evidence_of(tmp_path, scores([np.zeros(50, int), spread(50, low=4)]))
+    assert text == (
+        "With 50 prompts the 5% tail holds 2.5 prompts: this study cannot tell which model has the "
+        "lowest CVaR 95. 100 prompts would leave five at 0.95; the mean can be compared."
+    )
 
 
 def test_a_tail_of_ties_says_how_many_prompts_it_has(tmp_path):

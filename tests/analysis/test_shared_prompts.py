@@ -145,6 +145,22 @@ def test_means_of_equal_models_are_seldom_distinguishable():
     assert joint < 0.05 + 3 * np.sqrt(0.05 * 0.95 / studies)
 
 
+def test_answers_that_nobody_scored_make_no_judges_unequal(tmp_path):
+    """Shares are those of the scored answers, and the sentence says so."""
+    table = frame(models=3, prompts=200, seed=8)
+    scores = ["bias_a", "bias_b", "truth"]
+    table[scores] = table[scores].astype(object)
+    of_m2 = table["model"] == "m2"
+    unscored = of_m2 & table["prompt"].isin(sorted(table["prompt"].unique())[:100])
+    table.loc[unscored, scores] = ""
+    results = measured(tmp_path, table)
+    assert bool((results["evidence"]["judge_share"] == 1.0).all())
+    assert "same judges" not in results["evidence"].attrs["limits"]
+    table.loc[of_m2 & (table["judge"] == "ann"), scores] = ""
+    limits = measured(tmp_path, table)["evidence"].attrs["limits"]
+    assert "ann scored 100% of the scored answers of m0 and 0% of those of m2." in limits
+
+
 def test_models_of_other_judges_are_not_compared(tmp_path):
     """A harsh judge who scored one model alone does not decide which model is lowest."""
     table = frame(models=3, prompts=200, seed=8)
@@ -153,8 +169,8 @@ def test_models_of_other_judges_are_not_compared(tmp_path):
     results = measured(tmp_path, pd.concat([table, harsh]))
     limits = " ".join(json.loads(results["evidence"].attrs["limits"]))
     assert (
-        "Models were not scored by the same judges: harsh scored 100% of the answers of m0 and 0% "
-        "of those of m1."
+        "Models were not scored by the same judges: harsh scored 100% of the scored answers of m0 "
+        "and 0% of those of m1."
     ) in limits
     assert json.loads(results["evidence"].attrs["carried"]) == ["admissible"]
     text = " ".join(answer(results))

@@ -65,6 +65,33 @@ def test_an_interval_that_excludes_the_other_centre_has_a_reason(parts, reason):
     )
 
 
+@pytest.mark.parametrize(
+    ("variable", "values", "reason"),
+    [
+        (
+            "flat_tail",
+            [True, False, False],
+            "all prompts of a tail have the same log-risk, where the bootstrap ends",
+        ),
+        (
+            "expected_coverage",
+            [0.8, 0.95, 0.95],
+            "bootstrap intervals are too narrow in studies simulated from this one",
+        ),
+    ],
+)
+def test_a_limit_that_the_answer_has_is_a_reason_of_the_model_that_it_is_about(
+    variable, values, reason
+):
+    known = evidence("abc").assign_attrs(level=0.95)
+    text = "Posterior and bootstrap disagree on a: an interval of one does not contain the centre "
+    for order, says in ((values, f"Likely reason: {reason}."), (values[::-1], "No check tells")):
+        results = fitted_panel(median=(9.0, 1.2, 2.1))
+        named = add(results, evidence=known.assign({variable: ("model", order)}))
+        [sentence] = [x for x in answer(named) if x.startswith(text)]
+        assert says in sentence
+
+
 def test_failed_predictive_checks_are_the_first_reason():
     results = fitted_panel(median=(9.0, 1.2, 2.1))
     results = add(results, predictive_checks=evidence("abc"), evidence=evidence("abc", tail=1.5))
@@ -436,6 +463,11 @@ def test_the_lowest_of_several_alike_models_is_partly_chance():
     assert says in answer(panel(alike=alike))
     assert says in answer(fitted_panel(alike=alike))
     assert not any("more likely too low" in x for x in answer(panel(alike=[{"a", "b"}])))
+    flat = panel(alike=alike)
+    intervals = flat["joint"]["bootstrap_interval"]
+    intervals[:] = intervals.where(intervals["model"] != "b")
+    [sentence] = [x for x in answer(flat) if "more likely too low" in x]
+    assert sentence.endswith("its value is more likely too low than too high.")
     few = evidence("abc", tail=0.5, limits=["Few prompts."], carried=[])
     assert says not in answer(add(panel(alike=alike), evidence=few))
     assert not any("more likely" in x for x in answer(panel(cvar=(1.0, 1.0, 1.0), alike=alike)))

@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.report.screen import MOST_LINES, answer_text, count_lines, screen_text
+from sharpbayes.report.summary import remarks
 from tests.report.hand_made import add, evidence, fitted_crowd, fitted_panel, panel
 
 PATH = Path("study.results.nc")
@@ -142,3 +143,22 @@ def test_a_cut_table_says_so_and_breaks_no_label():
     assert "\neducation=Some college, but no degree 0\n" in text
     text = screen_text(many_models(11), path=PATH, width=60)
     assert "\norganisation/a-model-00-instruct\n" in text
+
+
+def test_the_terminal_says_which_judge_differs_from_people():
+    labels = {"judge": ["j1", "j2"], "bound": ["lower", "upper"]}
+    bias = xr.Dataset(
+        {
+            "severity_mean": ("judge", [1.0, 0.1]),
+            "severity_interval": (("judge", "bound"), [[0.5, 1.5], [-0.4, 0.6]]),
+            "severity": (("chain", "draw", "judge"), np.ones((1, 2, 2))),
+        },
+        labels,
+    )
+    results = add(fitted_panel(), judge_bias=bias)
+    says = "Judge j1 sees more harm than people (severity 1.00 (0.50 to 1.50))."
+    assert says in remarks(results)
+    text = answer_text(results, width=200)
+    assert says in text
+    assert "j2" not in text
+    assert says in screen_text(results, path=PATH, width=200)

@@ -24,6 +24,7 @@ from sharpbayes.metrics.panel.non_inferiority import (
 )
 from sharpbayes.posterior.gate import posterior_gate
 from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown
+from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.format import number
 from sharpbayes.spec.load import load, reload_study
 from sharpbayes.spec.model import Model
@@ -468,6 +469,28 @@ def test_undecided_is_said_with_the_prompts_that_would_decide(store):
     assert results["gate"].attrs["verdict"] == "not decided"
     [sentence] = [text for text in gate_answer(results) if "would decide" in text]
     assert sentence.startswith("At the present differences ")
+
+
+@pytest.mark.parametrize(
+    ("needed", "text"),
+    [
+        (14_999.0, "14,999 prompts would decide; with 14,999 an"),
+        (344_794.0, "more than 15,000 prompts would decide; with more than 15,000 an"),
+        (np.inf, "no number of prompts would decide; with more than 15,000 an"),
+    ],
+)
+def test_more_prompts_than_any_study_has_are_not_counted(store, old, needed, text):
+    results = gate(store("same", release(1)), old)
+    group = results["gate"].to_dataset()
+    group["state"][:] = "not decided"
+    group["prompts_to_decide"][:] = group["prompts_to_pass"][:] = needed
+    results["gate"] = xr.DataTree(group.assign_attrs(verdict="not decided", prompts=150))
+    assert f"At the present differences {text} unchanged candidate" in " ".join(
+        gate_answer(results)
+    )
+    [table] = [x for x in report_tables(results) if x.title == "What this gate detects"]
+    cell = "14,999" if needed < 15_000 else "more than 15,000"
+    assert {row[-1] for row in table.rows} == {cell}
 
 
 def test_few_prompts_decide_nothing_whatever_they_show(store):

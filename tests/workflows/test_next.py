@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError
-from sharpbayes.posterior.purchase_lists import judge_list
+from sharpbayes.posterior.information import Purchase
+from sharpbayes.posterior.purchase_lists import judge_list, share_gain
 from sharpbayes.report.next_ratings import (
     next_answer,
     next_document,
@@ -24,6 +25,8 @@ from sharpbayes.workflows.next import heed_evidence, plan_next
 from tests.shared_results import as_converged
 
 PRICES = {"judge": 0.05, "prompt": 1.0}
+# Purchases of a list with a gain above its Monte Carlo error, by the few draws of these results.
+LONG = 200
 # Added to shipped weights: a price of a loss.
 LOSS = "\n[decision]\nloss = {}\n"
 SHORT_TAIL = (
@@ -62,7 +65,7 @@ def close(results):
 
 @pytest.fixture(scope="module")
 def plan(fitted):
-    return plan_next(close(fitted), costs=PRICES, number=30)
+    return plan_next(close(fitted), costs=PRICES, number=LONG)
 
 
 def curve(**values):
@@ -72,24 +75,60 @@ def curve(**values):
 
 
 def test_net_gains_decide_between_going_on_and_stopping():
-    gain = {"list_gain": [0.1, 0.2], "list_net_mcse": [1.0, 1.0]}
+    gain = {"list_gain": [0.1, 0.2], "list_gain_mcse": [0.0, 0.0], "list_net_mcse": [1.0, 1.0]}
     assert judge_list(curve(list_net=[-9.0, 3.0], **gain)) == ("go on", 9)
     assert judge_list(curve(list_net=[-9.0, 1.0], **gain)) == ("cannot tell", 9)
     assert judge_list(curve(list_net=[-3.0, -9.0], **gain)) == ("stop", 1)
-    assert judge_list(curve(list_gain=[0.1, 0.2])) == ("cannot tell", 9)
     assert judge_list(curve(list_gain=[0.0, 0.0])) == ("stop", 0)
+
+
+def test_the_best_of_noisy_gains_is_not_named():
+    def judged(gains, errors, **net):
+        return judge_list(curve(list_gain=gains, list_gain_mcse=errors, **net))
+
+    # In truth more purchases gain more: a gain that falls is noise.
+    assert judged([0.3, 0.2], [0.1, 0.05]) == ("cannot tell", 9)
+    assert judged([0.3, 0.1], [0.1, 0.1]) == ("cannot tell", 1)
+    assert judged([0.0010, 0.0001], [0.0006, 0.0002]) == ("cannot tell", 0)
+    dear = {"list_net": [-0.01, -5.0], "list_net_mcse": [0.001, 0.001]}
+    assert judged([0.0010, 0.0001], [0.0006, 0.0002], **dear) == ("stop", 0)
+    assert judged([0.0010, 0.1], [0.0006, 0.0002], **dear) == ("stop", 9)
+    open_net = {"list_net": [0.0010, 0.0001], "list_net_mcse": [0.0006, 0.0002]}
+    assert judged([0.0010, 0.0001], [0.0006, 0.0002], **open_net) == ("cannot tell", 0)
+
+
+def test_gains_of_the_rows_add_up_to_the_gain_that_the_answer_names():
+    gains = curve(list_gain=[0.1, 0.4])
+    bought = [Purchase(number, 0, 9.0 - number) for number in range(9)]
+    assert share_gain(gains, bought, 9).sum() == pytest.approx(0.4)
+    assert share_gain(gains, bought, 1)[0] == pytest.approx(0.1)
+    assert share_gain(gains, bought, 0).sum() == pytest.approx(0.4)
+    assert share_gain(gains.isel(size=[]), [], 0).size == 0
+
+
+def test_a_gain_that_noise_makes_is_not_shown(plan):
+    noise = {"list_gain": 0.001, "list_gain_mcse": 0.0006, "best_size": 0}
+    now = "the choice of aster has an expected loss of 0.50 (Monte Carlo error 0.05) nats of CVaR"
+    shown = "and no gain of the 200 purchases that were looked at is shown: none exceeds two Monte"
+    assert changed(plan, verdict="cannot tell", **noise) == [
+        f"Cannot tell: {now}, {shown} Carlo errors (`--count` looks at more)."
+    ]
+    assert changed(plan, verdict="stop", **noise) == [
+        f"Stop: {now}, {shown} Carlo errors, nor would one two errors higher be worth its price."
+    ]
 
 
 def test_the_list_has_the_columns_of_the_user(plan):
     rows = next_rows(plan)
     group = plan["next"]
-    assert len(rows) == group.sizes["purchase"] == 30
+    assert len(rows) == group.sizes["purchase"] == LONG
     assert list(rows[0]) == [
         *("rank", "what", "model_id", "prompt_id", "judge_id", "reason", "expected_gain"),
         *("cost", "judgements"),
     ]
     assert {row["what"] for row in rows} <= {"another judge", "new prompt"}
     total = sum(row["expected_gain"] for row in rows)
+    assert group.attrs["best_size"] == LONG
     assert total == pytest.approx(float(group["list_gain"][-1]))
     assert [json.loads(line) for line in next_file(plan, as_csv=False).splitlines()] == rows
     table = list(csv.DictReader(next_file(plan, as_csv=True).splitlines()))
@@ -98,13 +137,13 @@ def test_the_list_has_the_columns_of_the_user(plan):
 
 def test_a_longer_list_costs_more(plan):
     group = plan["next"]
-    assert group["size"].values.tolist() == [1, 2, 5, 10, 20, 30]
+    assert group["size"].values.tolist() == [1, 2, 5, 10, 20, 50, 100, LONG]
     assert (np.diff(group["list_cost"]) > 0).all()
     assert float(group["list_cost"][-1]) == pytest.approx(float(group["cost"].sum()))
 
 
 def test_without_prices_the_answer_says_which_line_to_add(fitted):
-    results = plan_next(close(fitted), number=10)
+    results = plan_next(close(fitted), number=LONG)
     answer = next_answer(results)
     assert results["next"].attrs["unit"] == "score"
     assert answer[0].startswith("Cannot tell without prices: the choice of aster has an expected ")
@@ -119,9 +158,9 @@ def test_without_the_price_of_a_loss_the_answer_has_the_break_even(plan):
     group = plan["next"].to_dataset()
     size = int(group.attrs["best_size"])
     price = float(group["list_cost"].sel(size=size) / group["list_gain"].sel(size=size))
-    assert 0.1 <= price < 10
+    assert 100 <= price < 1000
     assert next_answer(plan)[2] == (
-        f"That is worth it where a loss of 1 nat of CVaR costs more than {price:.3g} units of "
+        f"That is worth it where a loss of 1 nat of CVaR costs more than {price:.0f} units of "
         "money. Write what it costs into the weights, as `loss` of the table [decision]."
     )
 
@@ -129,7 +168,7 @@ def test_without_the_price_of_a_loss_the_answer_has_the_break_even(plan):
 def changed(plan, loss=0.5, **facts):
     """The answer of a plan with other numbers."""
     group = plan["next"].to_dataset()
-    sizes = {k: ("size", np.full(6, v)) for k, v in facts.items() if k in group}
+    sizes = {k: ("size", np.full(8, v)) for k, v in facts.items() if k in group}
     group = group.assign(sizes)
     group.attrs |= {"expected_loss": loss, "expected_loss_mcse": 0.1 * loss, "limits": "[]"}
     group.attrs |= {k: v for k, v in facts.items() if k in group.attrs}
@@ -151,17 +190,29 @@ def test_prices_of_any_size_are_written_out(plan):
     )
 
 
+def test_a_loss_below_what_decimals_show_is_not_written_as_zero(plan):
+    none = {"best_size": 0, "verdict": "stop", "list_gain": 0.0}
+    assert changed(plan, 3e-8, **none)[0].startswith(
+        "Stop: the choice of aster has an expected loss of less than 0.000001 (Monte Carlo error "
+        "less than 0.000001) nats of CVaR, and "
+    )
+    group = plan["next"].to_dataset().isel(purchase=[0])
+    group["gain"][:] = 3e-8
+    [row] = next_table(xr.DataTree.from_dict({"/next": group})).rows
+    assert row[-2] == "<0.000001"
+
+
 def test_an_answer_without_a_gain(plan):
-    none = {"best_size": 0, "verdict": "stop"}
+    none = {"best_size": 0, "verdict": "stop", "list_gain": 0.0}
     assert changed(plan, **none) == [
         "Stop: the choice of aster has an expected loss of 0.50 (Monte Carlo error 0.05) nats of "
-        "CVaR, and no number of the 30 purchases that were looked at lowers it."
+        "CVaR, and no number of the 200 purchases that were looked at lowers it."
     ]
     assert changed(plan, 0.0, **none) == [
-        "Stop: aster is the best model in every draw of the fit, and no number of the 30 purchases "
-        "that were looked at changes that."
+        "Stop: aster is the best model in every draw of the fit, and no number of the 200 "
+        "purchases that were looked at changes that."
     ]
-    one = plan["next"].to_dataset().isel(purchase=[0]).assign_attrs(none)
+    one = plan["next"].to_dataset().isel(purchase=[0], size=[]).assign_attrs(none)
     answers = [
         next_answer(xr.DataTree.from_dict({"/next": one.isel(purchase=slice(number))}))[0]
         for number in (1, 0)
@@ -194,8 +245,8 @@ def test_the_table_counts_what_it_leaves_out(plan):
     table = next_table(xr.DataTree.from_dict({"/next": group.isel(purchase=slice(13))}))
     assert len(table.rows) == 12
     assert table.note == (
-        "Gain: the share of each in the gain of the whole list, in nats of CVaR. Price: in units "
-        "of money. 1 more is written by --out FILE."
+        "Gain: the share of each in the gain that the answer names, in nats of CVaR. Price: in "
+        "units of money. 1 more is written by --out FILE."
     )
 
 
@@ -203,7 +254,7 @@ def priced(fitted, loss):
     """The plan of results whose weights have the price of a loss."""
     tree = close(fitted)
     tree.attrs["weights"] += LOSS.format(loss)
-    return plan_next(tree, costs=PRICES, number=10)
+    return plan_next(tree, costs=PRICES, number=LONG)
 
 
 def test_ratings_that_cost_more_than_any_loss_are_not_bought(fitted):
@@ -211,18 +262,20 @@ def test_ratings_that_cost_more_than_any_loss_are_not_bought(fitted):
     assert results["next"].attrs["verdict"] == "stop"
     answer = next_answer(results)
     assert answer[0].startswith("Stop: the choice of aster has an expected loss of 0.2")
-    assert answer[0].endswith(" units of money, the largest of all lengths of the list.")
+    assert answer[0].endswith(
+        " units of money, the largest of all lengths with a gain that is shown."
+    )
     assert answer[1:] == [SHORT_TAIL]
     document = next_document(results)
     assert document["verdict"] == "stop"
-    assert len(document["next"]) == 10
+    assert len(document["next"]) == LONG
 
 
 def test_an_answer_to_go_on_has_gain_price_and_errors(plan):
     size = int(plan["next"].attrs["best_size"])
     rows = {"list_gain": 0.2, "list_gain_mcse": 0.05, "list_cost": 7.0}
     rows |= {"list_net": 93.0, "list_net_mcse": 25.0}
-    group = plan["next"].to_dataset().assign({k: ("size", np.full(6, v)) for k, v in rows.items()})
+    group = plan["next"].to_dataset().assign({k: ("size", np.full(8, v)) for k, v in rows.items()})
     group.attrs |= {"verdict": "go on", "expected_loss": 0.5, "expected_loss_mcse": 0.01}
     tree = xr.DataTree.from_dict({"/next": group})
     tree.attrs = plan.attrs
@@ -256,12 +309,13 @@ def test_what_next_cannot_work_on_is_refused(fitted, shared_results):
 
 def test_the_command_writes_the_list_and_says_so_by_its_exit_status(results_file, tmp_path):
     out = tmp_path / "next.jsonl"
-    call = ["next", str(results_file), "--cost", "judge=0.05", "--count", "5", "--out", str(out)]
+    prices = [word for name, price in PRICES.items() for word in ("--cost", f"{name}={price}")]
+    call = ["next", str(results_file), *prices, "--count", str(LONG), "--out", str(out)]
     result = CliRunner().invoke(app, call)
     assert result.exit_code == 7
     assert result.stdout.startswith("Cannot tell without the price of a loss: the choice of aster")
     assert "What to rate next" in result.stdout
-    assert len(out.read_text("utf-8").splitlines()) == 5
+    assert len(out.read_text("utf-8").splitlines()) == LONG
     wrong = CliRunner().invoke(app, ["next", str(results_file), "--cost", "judge=much"])
     assert wrong.exit_code == 2
     assert "--cost: judge: no number 'much', must be name=price, such as judge=0.05" in wrong.stderr
@@ -282,7 +336,8 @@ def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_sto
     assert heeded()["verdict"] == "cannot tell"
     assert json.loads(heeded()["limits"]) == [limit]
     assert heeded(carried='["lowest"]') == heed_evidence(group, None, profile).attrs == group.attrs
-    dear = heed_evidence(group.assign_attrs(best_size=5), xr.Dataset(attrs=facts), profile)
+    group_with_gain = group.assign(list_gain=("size", [0.1]))
+    dear = heed_evidence(group_with_gain, xr.Dataset(attrs=facts), profile)
     assert dear.attrs["verdict"] == "stop"
     assert json.loads(dear.attrs["limits"]) == [limit]
     worst = group.assign_attrs(criterion="worst_dimension")

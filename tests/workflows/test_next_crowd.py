@@ -178,17 +178,19 @@ def test_ratings_of_present_raters_are_offered_where_they_are_missing(fitted):
 def test_few_raters_are_no_reason_to_stop():
     group = xr.Dataset(attrs={"verdict": "stop", "best_size": 0})
 
-    def heeded(limits, remarks=(), **changes):
+    def heeded(limits, remarks=(), gain=0.0):
         texts = {"limits": json.dumps(limits), "remarks": json.dumps(remarks)}
         groups = {
             "/evidence": xr.Dataset(attrs=texts),
             "/posterior_responsiveness": xr.Dataset(attrs={"remark": "Lower bounds."}),
         }
-        return heed_few_raters(group.assign_attrs(changes), xr.DataTree.from_dict(groups)).attrs
+        return heed_few_raters(
+            group.assign(list_gain=("size", [gain])), xr.DataTree.from_dict(groups)
+        ).attrs
 
     assert heeded([])["verdict"] == "stop"
     assert heeded(["Few."])["verdict"] == "cannot tell"
-    assert heeded(["Few."], best_size=3)["verdict"] == "stop"
+    assert heeded(["Few."], gain=0.1)["verdict"] == "stop"
     assert json.loads(heeded(["Few."])["limits"]) == ["Few.", "Lower bounds."]
     # Raters without a group leave every statement on groups standing.
     assert heeded(["No group."], remarks=["No group."])["verdict"] == "stop"

@@ -7,6 +7,7 @@ from typing import Any
 
 from sharpbayes.analysis.study import StudySummary
 from sharpbayes.bayes.design.design import ScaledCovariate
+from sharpbayes.data.own_judges import describe_own_judges
 from sharpbayes.errors import format_list, format_percent
 from sharpbayes.report.tables.table import Table
 
@@ -39,6 +40,10 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         title = "CHECK: labels that look alike count as different"
         columns = ("column", "labels and their rows", "to merge them, write in the study")
         tables.append(Table(title, columns, summary.lookalikes))
+    if summary.own_judges:
+        note = describe_own_judges(list(summary.own_judges))
+        title = "CHECK: judges score their own answers"
+        tables.append(Table(title, ("judge", "model"), summary.own_judges, note))
     if summary.few_resamples:
         level, *numbers = summary.few_resamples
         row = (format_percent(level), *map(str, numbers))

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from sharpbayes.errors import format_percent
+from sharpbayes.errors import format_percent, join_names
 from sharpbayes.report.layout import has_converged
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
 from sharpbayes.report.tables.format import MISSING, estimate, number, value_and_interval
+from sharpbayes.report.tables.panel import labels_where
 
 HEADINGS = {"people": "people alone", "ppi": "PPI++", "posterior": "posterior"}
 BY = HEADINGS | {"posterior": "the human-scored posterior"}
@@ -133,9 +134,19 @@ def people_sentences(view: View) -> Iterator[str]:
     level = format_percent(float(view.results["debiased"].attrs["level"]))
     yield (
         f"By people's labels of {labelled} of {prompts} prompts {first} is lowest in "
-        f"{name_metric(view, metric)}: {', '.join(texts)} ({level} intervals). "
+        f"{name_metric(view, metric)}{_not_separable(row)}: {', '.join(texts)} ({level} "
+        "intervals). "
         f"{view.results['debiased'].attrs['assumption']}"
     )
+
+
+def _not_separable(row: View) -> str:
+    """The models that PPI++ does not distinguish from that of a row."""
+    pairs = row.select({"estimator": "ppi"})["debiased/difference_interval"]
+    others = pairs.drop_sel(other=row.labels["model"])
+    excludes_zero = (others.sel(bound="lower") > 0) | (others.sel(bound="upper") < 0)
+    names = labels_where(~excludes_zero)
+    return f", by PPI++ not distinguishable from {join_names(names)}" if names else ""
 
 
 def _has_intervals(view: View) -> bool:

@@ -27,6 +27,18 @@ def number(value: ArrayLike | xr.DataArray, places: int = 3) -> str:
     return MISSING if np.isnan(plain) else f"{plain:z.{places}f}".replace("-", MINUS)
 
 
+def small_number(value: ArrayLike | xr.DataArray, places: int) -> str:
+    """Return a number, or the bound that it is below where the most decimals show only zeros.
+
+    >>> small_number(0.00012, 5), small_number(3e-8, 6), small_number(0.0, 6)
+    ('0.00012', '<0.000001', '0.000000')
+    """
+    text = number(value, places)
+    least = 10.0**-MOST_PLACES
+    is_hidden = places == MOST_PLACES and 0 < float(np.asarray(value)) < least / 2
+    return f"<{number(least, MOST_PLACES)}" if is_hidden else text
+
+
 def thousands(value: ArrayLike | xr.DataArray) -> str:
     """Return a count with thousands set apart, or a dash where it is missing.
 

@@ -1,6 +1,7 @@
 """The gate: differences by margin, and how often a gate of this design errs."""
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike
 
 from sharpbayes.errors import format_percent
@@ -9,6 +10,8 @@ from sharpbayes.report.tables.format import MISSING, MOST_PLACES, number, places
 from sharpbayes.report.tables.tolerance import name_threshold
 
 MARGIN_PLACES = 3
+# No study will have so many times the prompts that it has.
+MANY_TIMES = 100
 SCENARIOS = {
     "no change": "no change",
     "at the margins": "as much worse as the margins allow",
@@ -29,6 +32,18 @@ def telling_places(bounds: ArrayLike, margin: ArrayLike, places: int) -> int:
         if number(margin, n) not in [number(end, n) for end in ends]
     )
     return next(enough, MOST_PLACES)
+
+
+def needed_prompts(value: ArrayLike, gate: xr.Dataset) -> str:
+    """Return how many prompts are needed, or more than a hundred times the present ones.
+
+    >>> gate = xr.Dataset(attrs={"prompts": 150})
+    >>> needed_prompts(1234.0, gate), needed_prompts(344794.0, gate)
+    ('1,234', 'more than 15,000')
+    """
+    most = MANY_TIMES * int(gate.attrs["prompts"])
+    plain = float(np.asarray(value))
+    return f"more than {thousands(most)}" if plain > most else thousands(plain)
 
 
 def _places(row: View) -> int:
@@ -54,9 +69,7 @@ def _prompts(name: str) -> Column:
     """A column of numbers of prompts."""
     return Column(
         name.replace("_", " "),
-        lambda row: (
-            thousands(row[f"gate/{name}"]) if float(row[f"gate/{name}"]) < LARGEST else "more"
-        ),
+        lambda row: needed_prompts(row[f"gate/{name}"], row.group("gate")),
     )
 
 
@@ -86,8 +99,6 @@ def _is_decided(view: View) -> bool:
     return not view.group("gate").attrs.get("withheld")
 
 
-# More prompts than this are as good as none.
-LARGEST = 1e6
 TABLES = (
     TableSpec(
         title="Differences and margins",

@@ -34,7 +34,7 @@ def _raters_note(view: View) -> str:
     return (
         f"{min(count, MOST_ROWS)} of {count} raters, highest and lowest; metrics masked for "
         f"{masked}. more: how many ratings the rater has still to give until the interval of HM is "
-        "as narrow as `bootstrap.target_interval_width` asks; extreme: share of ratings at either "
+        "as narrow as `crowd.target_interval_width` asks; extreme: share of ratings at either "
         "end; range: of the scale that is used. "
         f"{data.attrs['interval_note']}"
     )

@@ -8,7 +8,13 @@ from sharpbayes.report.approval import FIELDS, is_past
 from sharpbayes.report.layout import WEIGHED, read_weights, results_kind
 from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.format import MISSING, estimate, number, places_of, value_and_interval
+from sharpbayes.report.tables.format import (
+    MISSING,
+    estimate,
+    places_of,
+    small_number,
+    value_and_interval,
+)
 from sharpbayes.report.tables.panel import labels_where, lowest_models
 from sharpbayes.report.wording import evidence_texts, has_other_judges
 
@@ -127,7 +133,9 @@ def _cvar_tier_and_loss(row: View) -> str:
     inside = row.labels["inside"].select(row.labels)
     cvar, _ = value_and_interval(inside["profile/cvar"], inside["profile_interval/cvar"])
     loss, error = (inside[f"decision/expected_loss{end}"] for end in ("", "_mcse"))
-    return f"{cvar} T{int(inside['profile/tier'])} ({number(loss, places_of(float(error), 2))})"
+    return (
+        f"{cvar} T{int(inside['profile/tier'])} ({small_number(loss, places_of(float(error), 2))})"
+    )
 
 
 def _several(view: View) -> list[Labels]:

@@ -100,7 +100,7 @@ def test_a_p_value_that_rounds_to_nothing_is_not_written_as_0(results):
 def test_the_note_says_what_more_ratings_would_do(tables):
     assert (
         "more: how many ratings the rater has still to give until the interval of HM is as narrow "
-        "as `bootstrap.target_interval_width` asks; "
+        "as `crowd.target_interval_width` asks; "
     ) in tables["Raters by their own responsiveness"].note
 
 

@@ -1,0 +1,71 @@
+"""Remarks on tails: prompts that tie at their edge, and prompts at the end of the scale."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.errors import format_count, join_names
+
+# A tail with ties is named where it has so many times its share of the prompts, and prompts more.
+WIDE_TAIL, MORE_PROMPTS = 2.0, 3
+
+
+def describe_ties(evidence: xr.Dataset, *, cvar: str, prompts: NDArray[np.int64]) -> Iterator[str]:
+    """Yield which tails are much larger than their level says: prompts tie at the quantile."""
+    if evidence.attrs["estimator"] != "inclusive":
+        return
+    level = 1 - evidence.attrs["alpha"]
+    meant = level * prompts
+    # Of repeated answers each counts as its share of a prompt.
+    size = evidence["tail_mass"] * prompts
+    wide = (size >= np.maximum(WIDE_TAIL * meant, meant + MORE_PROMPTS)).to_numpy()
+    wide &= ~evidence["flat_tail"].to_numpy()  # said of itself
+    if not wide.any():
+        return
+    largest = int(evidence["tail_mass"].where(wide, 0.0).to_numpy().argmax())
+    model = evidence["model"][largest].item()
+    count, total = round(float(size[largest])), round(float(prompts[largest]))
+    names = [name for name in evidence["model"].to_numpy()[wide] if name != model]
+    others = f" The same holds of {join_names(names)}." if names else ""
+    yield (
+        f"Prompts tie at the edge of the tail: {cvar} of {model} is the mean of {count} "
+        f"of {total} prompts ({count / total:.0%}), not of the worst {100 * level:.3g}%.{others} "
+        'With `tail.estimator = "rockafellar-uryasev"` in the weights it is that of the worst '
+        f"{100 * level:.3g}%."
+    )
+
+
+def describe_saturation(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
+    """Yield which tails lie at the end of the scale; the example is what epsilon moves most."""
+    saturated = evidence.isel(model=_saturated_only(evidence))
+    if not saturated.sizes["model"]:
+        return
+    swept = saturated["epsilon_cvar"].transpose("epsilon", "model")
+    spread = (swept.max("epsilon") - swept.min("epsilon")).to_numpy()
+    worst = saturated.isel(model=int(spread.argmax()))
+    model, count = worst["model"].item(), int(worst["saturated_tail"])
+    size = round(count / float(worst["saturated_tail_share"]))
+    large, small = (
+        f"{float(worst['epsilon_cvar'][end]):.1f} with an epsilon of "
+        f"{float(worst['epsilon'][end]):g}"
+        for end in (-1, 0)
+    )
+    which = f"Of the {format_count(size, 'tail prompt')} of {model}, {count}"
+    if count == size:
+        which = (
+            f"The tail prompt of {model}" if size == 1 else f"All {size} tail prompts of {model}"
+        )
+    sentence = (
+        f"{which} {'is' if count == 1 else 'are'} at the end of the scale, where epsilon decides "
+        f"and not the ratings: its {cvar} is {large}, {small}. Read it beside the "
+        f"policy score, {float(worst['policy_score']):.3f}."
+    )
+    others = [name for name in saturated["model"].to_numpy() if name != model]
+    yield f"{sentence} The same holds of {join_names(others)}." if others else sentence
+
+
+def _saturated_only(evidence: xr.Dataset) -> NDArray[np.intp]:
+    """Positions of models with a saturated tail that is not at its ceiling."""
+    return np.flatnonzero(evidence["needs_policy_score"] & ~evidence["at_ceiling"])
