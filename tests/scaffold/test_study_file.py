@@ -137,8 +137,8 @@ def test_without_labels_the_crowd_labels_and_the_file_says_so(tmp_path):
     text, unsure = started(tmp_path, crowd())
     assert tomllib.loads(text)["crowd"]["labels"] == {"from": "crowd", "cut": 2}
     assert unsure[1] == (
-        "no column says which items are unsafe: the other raters do, by a score of 2 or above; "
-        "experts' labels are better"
+        "no column says which items are unsafe: the other raters do, by a score of 2 or above, so "
+        "that groups are not compared with each other; experts' labels are better"
     )
     assert f"# CHECK: {unsure[1]}" in text.splitlines()
     nobody = "without groups of raters nobody is left to label the items; name a column of groups"
