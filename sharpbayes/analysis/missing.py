@@ -35,7 +35,7 @@ def missing_group(plan: ProfilePlan) -> Groups:
     severity, the sd of sub-indices of the dimension, as the other judges scored the answer, within
     each judge and dimension; with ``slope_interval (bound)`` and ``slope_p``. ``<metric>_bounds
     (model, bound)`` of CVaR, mean and policy score assume nothing of what is missing;
-    ``can_be_lowest (model)`` is whether some values of it make its CVaR the lowest; under a
+    ``can_be_lowest (model)`` is whether its CVaR is the lowest, or some values make it so; under a
     tolerance ``admissible_bounds (model, bound)``. Where the study lists tilts, over (tilt) CVaR
     and mean under each, ``tilt_lowest``, and ``tipping``, the smallest tilt found at which another
     model is lowest than at 0.
@@ -59,8 +59,8 @@ def missing_group(plan: ProfilePlan) -> Groups:
     ).complete_profile()
     for name in METRICS:
         table[f"{name}_bounds"] = bounds[name].transpose("model", "bound")
-    low, high = table["cvar_bounds"].transpose("bound", "model").drop_vars("bound")
-    table["can_be_lowest"] = low <= high.min("model")
+    observed = plan.profile(names=("cvar",))["cvar"]
+    table["can_be_lowest"] = _can_be_lowest(table["cvar_bounds"], observed)
     if plan.weights.tolerance is not None:
         kept = keeps_tolerance(bounds, plan.weights.tolerance)
         table["admissible_bounds"] = kept.transpose("model", "bound")
@@ -68,6 +68,18 @@ def missing_group(plan: ProfilePlan) -> Groups:
     if tilts:
         table = table.assign(_tilt(plan, missing, tilts))
     return {"missing": table.assign_attrs(level=level)}
+
+
+def _can_be_lowest(bounds: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
+    """Whether some values of what is missing make a model lower than all others, or it is lowest.
+
+    Of the bounds of CVaR over (model, bound). A model that can at best equal another cannot.
+    """
+    low, high = bounds.transpose("bound", "model").drop_vars("bound")
+    other = high.rename(model="other")
+    lower = (low < other) | (low["model"] == other["other"])
+    can_be: xr.DataArray = lower.all("other") | (observed == observed.min())
+    return can_be
 
 
 def asked_scores(plan: ProfilePlan) -> xr.DataArray:

@@ -1,7 +1,6 @@
 """What a tolerance says of each model: admissible, not admissible, or that it is not shown."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 
 import xarray as xr
@@ -100,17 +99,28 @@ def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset
     return tolerance.assign(state=state, verdict=verdict)
 
 
-def restrict_decision(decision: xr.Dataset, measured: Mapping[str, xr.Dataset]) -> xr.Dataset:
-    """Return the group ``decision`` with verdicts that the evidence of ``measured`` carries.
+def restrict_decision(
+    decision: xr.Dataset, tolerance: xr.Dataset | None, evidence: xr.Dataset | None
+) -> xr.Dataset:
+    """Return the group ``decision`` with verdicts that the evidence carries.
 
-    Where it does not tell a tail, the verdict is that of the bootstrap.
+    Where it does not carry ``admissible``, limits of means are kept or exceeded by the probability
+    of the fit, ``prob_within`` of the tolerance, and limits of tails exceeded by the bootstrap.
     """
-    if "verdict" not in decision or "evidence" not in measured:
+    if "verdict" not in decision or tolerance is None or evidence is None:
         return decision
-    if "admissible" in json.loads(measured["evidence"].attrs["carried"]):
+    if "admissible" in json.loads(evidence.attrs["carried"]):
         return decision
-    restricted = restrict_verdicts(measured["tolerance"], measured["evidence"])
-    return decision.assign(verdict=restricted["verdict"].drop_attrs())
+    state = restrict_verdicts(tolerance, evidence)["state"]
+    if "prob_within" in tolerance:
+        chance, doubt = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
+        enough = has_mean(evidence, alpha=float(evidence.attrs["alpha"]))
+        by_fit = evidence["model"].copy(data=enough) & tolerance["threshold"].isin(WITHOUT_TAIL)
+        fitted = verdicts(chance >= 1.0 - doubt, chance <= doubt)
+        state = state.where(~by_fit, fitted)
+    kept, exceeded = (state == word for word in VERDICTS[:2])
+    verdict = verdicts(kept.all("threshold"), exceeded.any("threshold"))
+    return decision.assign(verdict=verdict.drop_attrs())
 
 
 def select_value(data: xr.Dataset, label: str) -> xr.DataArray:

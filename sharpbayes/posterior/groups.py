@@ -105,7 +105,11 @@ def panel_groups(
             profile = groups[name].get(f"posterior_profile{suffix}")
             if profile is not None:
                 decided = decision(profile, plan.weights, level=level)
-                groups[name][f"decision{suffix}"] = restrict_decision(decided, measured[name])
+                # Probabilities of single limits are those of the first profile.
+                limited = measured[name] if suffix else measured[name] | groups[name]
+                groups[name][f"decision{suffix}"] = restrict_decision(
+                    decided, limited.get("tolerance"), measured[name].get("evidence")
+                )
     _add_debiased(groups, metrics, draws, measured)
     decisions = [groups[name]["decision"] for name in plans]
     tables = panel_sample_size(metrics, draws, decisions, sources=spec.sources)

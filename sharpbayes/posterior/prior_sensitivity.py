@@ -6,6 +6,7 @@ take weighted means over draws in place of plain ones. Only draws with replicate
 decision quantities, so that all numbers are of those draws.
 """
 
+import json
 from collections.abc import Mapping
 from functools import reduce
 from operator import add
@@ -18,6 +19,7 @@ from sharpbayes.bayes.predict.psis import largest_good_k
 from sharpbayes.bayes.predict.replication import joint_log_likelihood
 from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
 from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.metrics.panel.comparison import VERDICTS
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import DRAWS, criterion, decide, decision_events
 from sharpbayes.posterior.power_scaling import (
@@ -82,7 +84,7 @@ def prior_sensitivity(
     else:
         profile, weights = groups["posterior_profile"], metrics.plans[0].weights
         quantity = criterion(profile, weights)
-        table = _decisions(profile, weights, scaled, level=level)
+        table = _restrict(_decisions(profile, weights, scaled, level=level), groups)
     by_prior = [sensitivity(quantity, steps.sel(prior=name)) for name in densities]
     table = table.assign(
         pareto_k=xr.concat([pareto_k(x, POWERS) for x in densities.values()], labels),
@@ -147,6 +149,15 @@ def _decisions(
     gap = abs(after["prob_tier"] - before["prob_tier"]).max("tier")
     moves["tier_moves"] = (tiers[0] != tiers[1]) & (gap >= MOVED)
     return after.drop_vars("unresolved").assign(moves)
+
+
+def _restrict(table: xr.Dataset, groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """Decisions without verdicts that the evidence does not carry, whatever the prior."""
+    carried = json.loads(groups["evidence"].attrs["carried"]) if "evidence" in groups else None
+    if "verdict" not in table or carried is None or "admissible" in carried:
+        return table
+    untold = xr.full_like(table["verdict"], VERDICTS[-1])
+    return table.assign(verdict=untold, verdict_moves=xr.zeros_like(table["verdict_moves"]))
 
 
 def _group_orders(hm: xr.DataArray, weight: xr.DataArray) -> xr.Dataset:

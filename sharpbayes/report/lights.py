@@ -167,6 +167,9 @@ def _panel_order(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[
     metric = PanelAnswer(view).ordered_by
     if metric and are_tied(view, PanelAnswer(view).lowest_by(metric)):
         return UNKNOWN, f"All models share the lowest {METRICS[metric]}: there is no order."
+    answer = PanelAnswer(view)
+    if metric and not {*answer.lowest_by(metric)} & {*answer.named_by(metric)}:
+        return NO, "By observed values of all judges another model is lowest than by the posterior."
     if metric == "cvar":
         return _order(data, left_out, ("lowest model", "lowest"))
     judges = judges_by(view, metric) if metric else None

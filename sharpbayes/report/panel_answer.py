@@ -66,7 +66,9 @@ def panel_answer(view: View) -> list[str]:
         first = answer.likely_lowest("cvar")[0]
         sentences += selection_sentences(view, first, answer.carried)
     if metric := answer.read_by:
-        sentences += panel_stability(view, metric, answer.lowest_by(metric))
+        sentences += panel_stability(
+            view, metric, answer.lowest_by(metric), answer.named_by(metric)
+        )
     warning = expiry_warning(read_weights(view.results))
     return [*sentences, warning] if warning else sentences
 
@@ -140,6 +142,10 @@ class PanelAnswer:
         """Models that are most probably the lowest."""
         probability = self.probability(metric)
         return labels_where(probability == probability.max())
+
+    def named_by(self, metric: str) -> list[str]:
+        """Models that the answer names: the posterior's after a fit, those of lowest value else."""
+        return (self.likely_lowest if is_fitted(self.view) else self.lowest_by)(metric)
 
     def lead(self) -> Iterator[str]:
         """Limits of the evidence first, or that posterior and bootstrap dispute the answer."""

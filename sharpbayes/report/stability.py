@@ -39,15 +39,21 @@ class Movement:
     is_outside: bool
 
 
-def panel_stability(view: View, metric: str, lowest: Sequence[str]) -> Iterator[str]:
+def panel_stability(
+    view: View, metric: str, lowest: Sequence[str], named: Sequence[str]
+) -> Iterator[str]:
     """Yield how the lowest model depends on one judge, and on settings of the weights.
 
     ``lowest`` are the models of lowest observed ``metric``; where all models are, nothing depends.
-    Other settings are compared by the tail risk alone.
+    ``named`` are those that the answer names, the posterior's after a fit. Other settings are
+    compared by the tail risk alone.
     """
     if are_tied(view, lowest):
         return
     judges = judges_by(view, metric)
+    if judges is not None and not {*lowest} & {*named}:
+        yield _observed_otherwise(judges, metric, lowest, named)
+        return
     if judges is not None:
         yield from _sole_judges(view)
         if judges.sizes["setting"]:
@@ -139,6 +145,20 @@ def name_raters(kind: str, names: Sequence[str]) -> str:
     ('judge gpt4', 'experts ann and bob')
     """
     return f"{kind}{'s' * (len(names) > 1)} {join_names(list(names))}"
+
+
+def _observed_otherwise(
+    judges: xr.Dataset, metric: str, lowest: Sequence[str], named: Sequence[str]
+) -> str:
+    """That observed values name another model with all judges, and without whom they do not."""
+    verb = "has" if len(lowest) == 1 else "have"
+    is_named = np.isin(judges["lowest"].to_numpy().astype(str), named)
+    agreeing = [f"without judge {name}" for name in judges["value"].to_numpy()[is_named]]
+    without = f"; {join_names(agreeing)} it is that one" if agreeing else ""
+    return (
+        f"By observed values of all judges {join_names([*lowest])} {verb} the lowest "
+        f"{METRICS[metric]}, not {join_names([*named])}, which the posterior names{without}."
+    )
 
 
 def sole_judges(view: View) -> dict[str, float]:

@@ -138,6 +138,20 @@ def test_answers_that_the_data_do_not_have_are_not_called_unscored(tmp_path):
     assert unscored.values.tolist() == [1, 0, 0]
 
 
+def test_a_model_that_can_at_best_equal_another_cannot_be_lowest(tmp_path):
+    """Both are at the ceiling whatever the missing score is."""
+    table = frame(models=2).assign(bias_a=10, bias_b=10, truth=0)
+    table["truth"] = table["truth"].astype("Int64")
+    table.loc[(table["model"] == "m1") & (table["prompt"] == "p03"), "truth"] = pd.NA
+    better = (table["model"] == "m1") & (table["prompt"] == "p05")
+    table.loc[better, ["bias_a", "bias_b"]] = 0
+    missing = measured(tmp_path, table)["missing"]
+    assert (missing["cvar_bounds"] == missing["cvar_bounds"][0, 0]).all()
+    assert missing["can_be_lowest"].values.tolist() == [True, True]  # a tie of both
+    results = measured(tmp_path, table)
+    assert "has the lowest CVaR" not in " ".join(missing_sentences(View(results)))
+
+
 def test_a_tolerance_has_bounds_too(studies, groups):
     files = load_study(studies[0].study.path, overrides=("weights=precautionary",))
     plan = build_profile_plan(read_study(files))

@@ -608,3 +608,16 @@ def test_who_scored_answers_alone_is_not_called_decisive():
     assert answer(add(panel(), stability=moved, panel=few))[-1].startswith(
         "The answer depends on the judges j1 and j2"
     )
+
+
+def test_where_observed_values_name_another_model_no_judge_is_called_decisive():
+    """The posterior names c, all judges' observed values b: leaving one out compares with b."""
+    moved = stability(("judge", "j1", "c", True, 0.5), ("judge", "j2", "b", False, 0.1))
+    results = add(fitted_panel(probability=(0.0, 0.4, 0.6)), stability=moved)
+    assert answer(results)[-1] == (
+        "By observed values of all judges b has the lowest tail risk, not c, which the posterior "
+        "names; without judge j1 it is that one."
+    )
+    [light] = [light for light in lights(results) if light.question.startswith("Stable")]
+    assert light.state == "no"
+    assert light.reason.startswith("By observed values of all judges another model is lowest")

@@ -8,7 +8,7 @@ from sharpbayes.data.missing_reasons import NO_REASON
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate, interval, number, p_value
-from sharpbayes.report.tables.panel import labels_where, models_by_risk
+from sharpbayes.report.tables.panel import labels_where, lowest_models, models_by_risk
 from sharpbayes.report.wording import is_fitted
 
 # A reason is named in the answer where it is that of most missing scores.
@@ -133,7 +133,8 @@ def missing_sentences(view: View) -> Iterator[str]:
     if "missing/cvar_bounds" not in view or "profile" not in view:
         return
     first = models_by_risk(view)[0]
-    others = [model for model in labels_where(view["missing/can_be_lowest"]) if model != first]
+    lowest = lowest_models(view["profile/cvar"])
+    others = [name for name in labels_where(view["missing/can_be_lowest"]) if name not in lowest]
     has_limits = "missing/admissible_bounds" in view
     open_models = []
     if has_limits:

@@ -279,7 +279,8 @@ MODEL_TABLES = (
         condition=_any_weights("tolerance"),
         rows=_models,
         columns=("{model}", over(_weights, Column(_with_jurisdiction, _verdict))),
-        note="Each at the confidence of its tolerance. Cannot tell: neither is shown.",
+        note="Each at the confidence of its tolerance. Cannot tell: neither is shown, or the "
+        "evidence does not tell the tail that a limit is about.",
     ),
     TableSpec(
         title="Who approved each weighting",
