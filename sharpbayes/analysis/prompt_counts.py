@@ -17,7 +17,8 @@ def read_prompts(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.int64]:
     >>> read_prompts(xr.Dataset({"tail_prompts": ("model", [1.5])}), alpha=0.95).tolist()
     [30]
     """
-    prompts = evidence.get("prompts", evidence["tail_prompts"] / (1.0 - alpha))
+    known = "prompts" in evidence
+    prompts = evidence["prompts"] if known else evidence["tail_prompts"] / (1.0 - alpha)
     counts: NDArray[np.int64] = prompts.to_numpy().round().astype(np.int64)
     return counts
 

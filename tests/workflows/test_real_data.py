@@ -83,9 +83,10 @@ def test_xstest_under_other_judges_by_plain_loops():
             var = risk[int(np.ceil(0.95 * len(risk) - 1e-9)) - 1]
             cvar = results["judges"]["ensemble_cvar"].sel(ensemble=name, model=model)
             assert float(cvar) == pytest.approx(risk[risk >= var].mean())
-    kinds = table.drop_duplicates("prompt")["type"].value_counts()
-    prompts = results["profile_category"]["prompts"].to_series()
-    assert prompts.to_dict() == kinds.to_dict()
+    scored = table.dropna(subset=["score"]).drop_duplicates(["model", "prompt"])
+    kinds = scored.groupby(["model", "type"]).size()
+    prompts = results["profile_category"]["prompts"].transpose("model", "category")
+    assert prompts.to_series().to_dict() == kinds.to_dict()
 
 
 def test_xstest_has_people_beside_programs():
