@@ -34,7 +34,7 @@ NO_CHAIN = "The fit is a preview, and no chain has confirmed it."
 # What the statements say that the evidence of a panel may not carry.
 STATEMENTS = {
     "lowest": "which model has the lowest tail risk",
-    "distinguishable": "which models differ",
+    "distinguishable": "which models differ by tail risk",
     "admissible": "which keep the tolerance",
 }
 OF_ONE_MODEL = {

@@ -61,7 +61,7 @@ def test_measured_results_without_evidence_are_not_known():
             (
                 "no",
                 "The data do not tell which model has the lowest tail risk, which models differ "
-                "and which keep the tolerance.",
+                "by tail risk and which keep the tolerance.",
             ),
         ),
     ],
@@ -73,7 +73,10 @@ def test_enough_data_for_a_panel(groups, expected):
 
 def test_a_tolerance_that_was_not_decided_is_not_asked_for():
     results = add(panel(), evidence=evidence(MODELS, carried=["lowest"]))
-    assert states(results)["Enough"] == ("partly", "The data do not tell which models differ.")
+    assert states(results)["Enough"] == (
+        "partly",
+        "The data do not tell which models differ by tail risk.",
+    )
 
 
 def test_of_one_model_its_tail_is_asked_for():

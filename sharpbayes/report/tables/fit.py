@@ -25,6 +25,8 @@ MOST_ELEMENTS = 12
 PARAMETER_LEVEL = 0.9
 COVERAGE_LEVELS = ({"level": 0.5}, {"level": 0.9}, {"level": 0.95})
 CLEAR = 2.0  # standard errors of a difference
+# Where more of the units are not predicted reliably, a comparison says nothing.
+MANY_BAD = 0.1
 
 
 def _failed_checks(view: View) -> list[Labels]:
@@ -216,6 +218,13 @@ def _comparison_note(view: View) -> str:
             "Bad k: importance sampling is not reliable for those units; --refits fits again "
             "without each."
         )
+    unreliable = int(data["bad_k"].max())
+    if unreliable > MANY_BAD * data.sizes["unit"]:
+        notes.append(
+            f"{unreliable} of {data.sizes['unit']} units have a bad k in one of the fits and were "
+            "not fitted again: neither the order nor the differences can be read."
+        )
+        return " ".join(notes)
     gap, error = abs(data["elpd_difference"][1:]), data["difference_se"][1:]
     if unclear := labels_where(gap < CLEAR * error):
         notes.append(f"Within {CLEAR:g} SE of the first: {', '.join(unclear)}.")

@@ -1,0 +1,36 @@
+"""Tables of fits and of their comparison."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.report.tables.declaration import build_tables
+from sharpbayes.report.tables.fit import MANY_FITS_TABLES
+
+
+def compared(*, bad):
+    """A comparison of two models over 60 units, of which some are not predicted reliably."""
+    of_model = {
+        "elpd": [-734.0, -736.0],
+        "elpd_difference": [0.0, -2.0],
+        "difference_se": [0.0, 3.0],
+        "weight": [0.6, 0.4],
+        "p": [np.nan, 0.5],
+        "bad_k": [bad, 0],
+        "refitted": [0, 0],
+        "converged": [1, 1],
+        "integrated": ["prompt", "prompt"],
+    }
+    data = xr.Dataset(
+        {name: ("model", values) for name, values in of_model.items()},
+        {"model": ["p1", "p2"], "unit": np.arange(60)},
+        {"by": "prompt", "without_unit": 0},
+    )
+    return xr.DataTree.from_dict({"/comparison": data})
+
+
+@pytest.mark.parametrize(("bad", "is_read"), [(6, True), (7, False), (41, False)])
+def test_no_order_is_read_where_many_units_are_not_predicted_reliably(bad, is_read):
+    note = build_tables(MANY_FITS_TABLES, compared(bad=bad))[0].note
+    assert ("Within 2 SE of the first: p2." in note) == is_read
+    assert (f"{bad} of 60 units have a bad k in one of the fits" in note) != is_read
