@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.tolerance import keeps_tolerance, restrict_verdicts
+from sharpbayes.analysis.tolerance import keeps_tolerance, restrict_decision, restrict_verdicts
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.page import page_text
@@ -104,6 +104,25 @@ def test_a_short_tail_has_no_verdict_but_that_of_the_mean(results):
     few = evidence.assign(prompts=evidence["prompts"] / 25)
     group = restrict_verdicts(results["tolerance"].to_dataset(), few)
     assert set(group["state"].values.ravel().tolist()) == {"cannot tell"}
+
+
+def test_a_fit_decides_limits_of_means_where_the_tail_tells_nothing(results):
+    """m2 keeps no limit of the mean by the fit; what it says of tails does not count."""
+    evidence = results["evidence"].to_dataset()
+    evidence = evidence.assign(tail_prompts=evidence["tail_prompts"] / 5)
+    evidence = evidence.assign_attrs(carried="[]")
+    tolerance = results["tolerance"].to_dataset()
+    chance = xr.ones_like(tolerance["limit"] * tolerance["observed"])
+    chance.loc[{"model": "m2", "threshold": "mean"}] = 0.04
+    chance.loc[{"model": "m0", "threshold": "cvar"}] = 0.0
+    decision = tolerance[["verdict"]].copy()
+    decided = restrict_decision(decision, tolerance.assign(prob_within=chance), evidence)
+    verdicts = decided["verdict"].sel(model=["m0", "m1", "m2"]).values.tolist()
+    assert verdicts == ["cannot tell", "not admissible", "not admissible"]
+    plain = restrict_decision(decision, tolerance, evidence)["verdict"]
+    assert plain.sel(model="m2").item() == "cannot tell"
+    told = results["evidence"].to_dataset().assign_attrs(carried='["admissible"]')
+    assert restrict_decision(decision, tolerance, told) is decision
 
 
 def test_the_page_shows_every_limit_and_who_approved(results):
