@@ -10,6 +10,7 @@ from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import labels_where, models_by_risk
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import has_other_judges, is_fitted, probability_text
+from sharpbayes.spec.weights import WITHOUT_TAIL
 
 NO_TOLERANCE = "No tolerance was decided, so no model is called admissible or not."
 NOT_ADMISSIBLE, CANNOT_TELL = "not admissible", "cannot tell"
@@ -69,14 +70,21 @@ def tolerance_beyond_tails(
 def exceeded_thresholds(
     view: View, models: Sequence[str], *, tells_means: bool
 ) -> dict[str, list[str]]:
-    """Return the thresholds that each model is known to exceed where tails are not known."""
+    """Return the thresholds that each model is known to exceed where tails are not known.
+
+    Those of means are exceeded by the bootstrap or by the fit.
+    """
     exceeded: dict[str, list[str]] = {}
     if tells_means and "tolerance/state" in view:
-        state = view["tolerance/state"]
-        for name in map(str, state["threshold"].to_numpy()):
-            beyond = (state.sel(threshold=name, model=list(models)) == NOT_ADMISSIBLE).to_numpy()
-            for model, is_beyond in zip(models, beyond, strict=True):
-                exceeded.setdefault(model, []).extend([name_threshold(name)] * bool(is_beyond))
+        is_beyond = view["tolerance/state"] == NOT_ADMISSIBLE
+        if is_fitted(view) and "tolerance/prob_within" in view:
+            doubt = 1.0 - float(view.group("tolerance").attrs["confidence"])
+            by_fit = view["tolerance/prob_within"] <= doubt
+            is_beyond |= by_fit & is_beyond["threshold"].isin(WITHOUT_TAIL)
+        for name in map(str, is_beyond["threshold"].to_numpy()):
+            beyond = is_beyond.sel(threshold=name, model=list(models)).to_numpy()
+            for model, exceeds in zip(models, beyond, strict=True):
+                exceeded.setdefault(model, []).extend([name_threshold(name)] * bool(exceeds))
     return exceeded
 
 

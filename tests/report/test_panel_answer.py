@@ -411,6 +411,24 @@ def test_a_limit_is_exceeded_whatever_the_tails_are():
     assert not [text for text in said if "exceed" in text]
 
 
+def test_a_fit_exceeds_limits_of_means_whatever_the_tails_are():
+    """By its probability of keeping them; that of a tail does not count."""
+    limits = xr.Dataset(
+        {
+            "state": (("model", "threshold"), [["cannot tell"] * 2] * 3),
+            "prob_within": (("model", "threshold"), [[0.0, 0.5], [0.5, 0.04], [0.5, 0.06]]),
+            "verdict": ("model", ["cannot tell"] * 3),
+        },
+        {"model": ["a", "b", "c"], "threshold": ["cvar", "mean"]},
+        {"confidence": 0.95},
+    )
+    results = fitted_panel(admissible=(False, False, True))
+    unknown = evidence("abc", carried=["lowest"])
+    texts = answer(add(results, evidence=unknown, tolerance=limits))
+    assert "The evidence does not tell which models keep the tolerance decided." in texts
+    assert "b (mean log-risk) exceeds it all the same." in texts
+
+
 def test_another_model_is_selected_for_a_stated_reason():
     other = (False, False, True)
     assert answer(decided())[-1].startswith("The tolerance decided: ")
