@@ -6,6 +6,7 @@ import xarray as xr
 
 from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.report.layout import PANEL
+from sharpbayes.report.panel_decision import CANNOT_TELL
 from sharpbayes.report.tables.format import number
 
 # What stands in place of a model where none is selected.
@@ -57,6 +58,8 @@ def _choices(data: xr.Dataset) -> list[str]:
     what = "The model that is selected, or lowest where nothing was fitted"
     if not changed and str(data["choice"].to_numpy()[0]) == NOBODY:
         return ["No release selects a model."]
+    if not changed and str(data["choice"].to_numpy()[0]) == CANNOT_TELL:
+        return ["No release tells which model to choose."]
     if not changed:
         return [f"{what}, is the same in every release: {data['choice'].to_numpy()[0]}."]
     return [f"{what}, changed: {'; '.join(changed)}."]

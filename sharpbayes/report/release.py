@@ -1,6 +1,6 @@
 """What the results of one release tell: the model chosen, verdicts, and values to compare."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -42,7 +42,7 @@ def choose_model(results: xr.DataTree) -> str:
         selected = labels_where(view.group("decision")["selected"])
         if selected and not is_recommended(view, answer.carried):
             return CANNOT_TELL
-        return ", ".join(selected) or "none"
+        return _name_models(selected, view.group("decision").attrs["criterion"]) or "none"
     if len(answer.models) == 1:
         return answer.models[0]
     return _name_lowest(answer)
@@ -53,8 +53,14 @@ def _name_lowest(answer: PanelAnswer) -> str:
     metric = answer.ordered_by
     if not metric:
         return CANNOT_TELL
-    names = ", ".join(answer.lowest_by(metric))
-    return names if metric == "cvar" else f"{names} (by {METRICS[metric]})"
+    return _name_models(answer.lowest_by(metric), metric)
+
+
+def _name_models(models: Sequence[str], metric: str) -> str:
+    """Models with what they were chosen by, unless it is the tail risk."""
+    names = ", ".join(models)
+    by = METRICS.get(metric, "")
+    return f"{names} (by {by})" if names and by and metric != "cvar" else names
 
 
 def read_verdicts(results: xr.DataTree) -> dict[str, str]:

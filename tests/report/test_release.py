@@ -36,6 +36,12 @@ def test_a_selection_by_unknown_tails_is_no_choice(carried, expected):
     assert choose_model(results) == expected
 
 
+def test_a_selection_by_the_policy_score_says_so():
+    results = add(fitted_panel(), evidence=evidence(MODELS, carried=[]))
+    decision = results["decision"].to_dataset().assign_attrs(criterion="policy_score")
+    assert choose_model(add(results, decision=decision)) == "b (by policy score)"
+
+
 def test_verdicts_go_no_further_than_the_evidence():
     results = panel(admissible=(True, True, False))
     known = {"a": "within", "b": "within", "c": "beyond"}
