@@ -115,6 +115,14 @@ def test_a_history_claims_no_more_than_the_evidence(releases, tree):
     assert not [text for text in choices if "mean log-risk" in text]
 
 
+def test_releases_that_tell_no_choice_are_not_said_to_choose_the_same(tmp_path):
+    """Ten prompts carry no comparison, by tails or by means."""
+    few = {name: measured(tmp_path / name, frame(prompts=10)) for name in ("may", "june")}
+    text = " ".join(answer(history(few)))
+    assert "No release tells which model to choose." in text
+    assert "is the same in every release" not in text
+
+
 def test_no_line_joins_what_is_not_compared(tree, crowd):
     """24 prompts have no tail; responsiveness of a crowd has no such limit."""
     for results, joined in ((tree, False), (history({"may": crowd, "june": crowd}), True)):
