@@ -156,6 +156,20 @@ def test_tables_of_raters_items_and_labels_are_frames_too():
     ]
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"expert": "ann", "label": [False, True, True]},
+        {"expert": ["ann", "bob", "ann"], "label": [0, 1, 1]},
+    ],
+)
+def test_labels_by_experts_are_no_columns_of_items(labels):
+    labels = pd.DataFrame({"item": ["i1", "i2", "i3"], **labels})
+    study, _, _ = drafted(RATINGS, "crowd", labels=labels)
+    assert study["crowd"]["by"] == []
+    assert "items" not in study["crowd"]
+
+
 def test_a_crowd_without_labels_is_its_own():
     study, checks, _ = drafted(RATINGS, "crowd", scale={"kind": "ordinal", "min": 0, "max": 4})
     assert study["crowd"]["labels"] == {"from": "crowd", "cut": 2}
