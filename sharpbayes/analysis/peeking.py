@@ -70,8 +70,8 @@ def peeking_group(
     Studies are simulated with the law of the observed prompts: prompts are drawn with replacement,
     each with all its ratings. They grow to the size of the study in equal steps. Under ``no
     difference`` the two models of lowest CVaR change places on every second prompt by chance, so
-    that neither is better, and a limit of the tolerance is where the better one is. Under ``as
-    observed`` the truth is what was observed.
+    that neither is better, and every limit of the tolerance is the value that both have: there a
+    model counts as not admissible. Under ``as observed`` the truth is what was observed.
 
     Over (world, rule, look): ``wrong``, the share of studies in which a rule says something false
     at this look, ``ever_wrong`` at this or an earlier one, ``ever_right``, each with its Monte
@@ -154,7 +154,8 @@ def _draw_studies(pair: Looks, world: str, rng: np.random.Generator, number: int
 def _truths(pair: Looks, world: str) -> dict[str, int]:
     """What is true by rule: -1 the first model is lower, 1 the second, 0 neither.
 
-    Of the tolerance 1 is admissible and -1 is not; at its limits a model counts as not.
+    Of the tolerance 1 is admissible and -1 is not. At its limits a model counts as not, because
+    the confidence of a tolerance bounds how often such a model is called admissible.
     """
     if world == NULL:
         return dict.fromkeys(RULES, 0) | {TOLERANCE: -1}

@@ -52,11 +52,36 @@ def _restore_path(path: str, files: Mapping[str, bytes]) -> MemoryPath:
     return MemoryPath(path, files=files)
 
 
-def format_frame(frame: Any) -> bytes:
-    r"""Return a DataFrame as the bytes of a CSV file, without its index.
+def convert_frame(frame: Any) -> pd.DataFrame:
+    """Return a DataFrame with texts as names; named levels of its index are its first columns.
 
     ``frame`` is a table of pandas, one that has ``to_pandas`` (Polars, Arrow), or what
-    ``pandas.DataFrame`` takes. Missing values are empty cells.
+    ``pandas.DataFrame`` takes. A level that repeats a column is left out.
+
+    >>> convert_frame(pd.DataFrame({1: [3, 4]}, index=pd.Index(["a", "b"], name="model")))
+      model  1
+    0     a  3
+    1     b  4
+    """
+    table: pd.DataFrame = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
+    columns = [column for _, column in table.items()]
+    levels = [
+        table.index.get_level_values(number).to_series(index=table.index)
+        for number, name in enumerate(table.index.names)
+        if name is not None
+    ]
+    levels = [x for x in levels if not any(x.name == y.name and x.equals(y) for y in columns)]
+    if not levels + columns:
+        return table
+    joined = pd.concat([*levels, *columns], axis=1, ignore_index=True)
+    names = [str(column.name) for column in [*levels, *columns]]
+    return joined.set_axis(names, axis=1).reset_index(drop=True)
+
+
+def format_frame(frame: Any) -> bytes:
+    r"""Return a DataFrame as the bytes of a CSV file, with the named levels of its index.
+
+    ``frame`` is what :func:`convert_frame` takes. Missing values are empty cells.
 
     >>> format_frame({"model": ["a", None], "score": [3.0, None], "safe": [True, False]})
     b'model,score,safe\na,3,true\n,,false\n'
@@ -64,7 +89,7 @@ def format_frame(frame: Any) -> bytes:
     Raises:
         DataError: A text that no file can hold.
     """
-    table = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
+    table = convert_frame(frame)
     with explain_texts(Path("DataFrame")):
         # Columns may share a name, which the reader refuses.
         texts = write_as_text(table.set_axis(range(len(table.columns)), axis=1))

@@ -85,7 +85,10 @@ def judge_bias(
     if has_people(ratings):
         table["shared"] = ("judge", _count_shared(ratings))
         table = table.assign_coords(judge=list(ratings.factors["judge"].labels))
-    note = f"{format_percent(level)} posterior intervals of differences from the people who scored."
+    reference = (
+        "the people who scored" if has_people(ratings) else "other judges of the same models"
+    )
+    note = f"{format_percent(level)} posterior intervals of differences from {reference}."
     return table.assign_attrs(level=level, interval_note=note, link=design.link)
 
 

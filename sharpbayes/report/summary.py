@@ -188,8 +188,8 @@ def failed(results: xr.DataTree) -> list[str]:
 
 
 def remarks(results: xr.DataTree) -> list[str]:
-    """Return what a reader must know that is no failure: what was not fitted or is missing."""
-    notes = _not_fitted(results)
+    """Return what a reader must know that is no failure: what to try, and what is missing."""
+    notes = [*_suggestions(results), *_not_fitted(results)]
     notes += list_texts(describe_open_checks(list_open_checks(results)))
     notes += [*_bias_of_model(results), *_divergences(results)]
     notes += fit_findings(results)
@@ -284,7 +284,13 @@ def _status(results: xr.DataTree) -> Iterator[str]:
         attrs = results["diagnostics"].attrs if "diagnostics" in results else {}
         issues = str(attrs.get("convergence_issues", "")).rstrip(".")
         yield f"The fit has not converged and must not be used{': ' * bool(issues)}{issues}."
-        yield from list_texts(attrs.get("suggestions", ""))
+
+
+def _suggestions(results: xr.DataTree) -> list[str]:
+    """What to try where a fit has not converged."""
+    if "diagnostics" not in results or has_converged(results):
+        return []
+    return list_texts(results["diagnostics"].attrs.get("suggestions", ""))
 
 
 def _failures_of_groups(results: xr.DataTree) -> Iterator[str]:

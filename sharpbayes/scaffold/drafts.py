@@ -297,17 +297,19 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     crowd: dict[str, Any] = main.source
     crowd |= {"layout": main.layout} if main.layout else {}
     crowd["roles"] = main.own_roles or roles
+    decided = draft.decided.get("crowd", {})
+    labels = decided.get("labels") or _find_experts(draft, siblings, roles["item"])
+    # A table of labels is none of items, not even where each item has one label.
+    others = [table for table in siblings if not table.source.items() <= labels.items()]
     tables = {"rater": main, "item": main}
     for role in tables:
-        sides = (t for t in siblings if inference.is_side_table(t.data, roles[role], data))
+        sides = (t for t in others if inference.is_side_table(t.data, roles[role], data))
         tables[role] = side = next(sides, main)
         if side is not main:
             crowd[f"{role}s"] = side.source | {"key": roles[role]}
             for doubt in side.doubts:
                 draft.doubt(f"crowd.{role}s", doubt)
-    decided = draft.decided.get("crowd", {})
     crowd["scale"] = scale = decided.get("scale") or _infer_scores(draft, data[roles["score"]])
-    labels = decided.get("labels") or _find_experts(draft, siblings, roles["item"])
     named = [*list_label_columns([data, tables["item"].data], roles)]
     if not labels:
         labels, doubt = choose_labels(named, list_scores(scale))

@@ -7,8 +7,9 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from sharpbayes.data.memory import MemoryPath, format_frame
+from sharpbayes.data.memory import MemoryPath, convert_frame, format_frame
 from sharpbayes.data.readers.formats import read_table
+from sharpbayes.data.readers.text_table import write_as_text
 from sharpbayes.errors import DataError, Diagnostic, SpecError, did_you_mean
 from sharpbayes.scaffold.drafts import Draft, draft_crowd, draft_panel
 from sharpbayes.scaffold.logs import LogTable
@@ -39,18 +40,19 @@ def draft_frame(
     text.
     """
     _refuse_unknown(section, settings)
-    files = {DATA: format_frame(frame)}
+    table = convert_frame(frame)
+    files = {DATA: format_frame(table)}
     path = MemoryPath(STUDY, files=files)
     decided = {key: _to_plain(value, f"{key}.csv", files) for key, value in settings.items()}
     rows_are_trials = section == "panel" and decided.get("trial") is True
     if rows_are_trials:
         del decided["trial"]
-    roles = {name: decided.pop(name) for name in ROLES[section] & {*decided}}
+    roles = {name: str(decided.pop(name)) for name in ROLES[section] & {*decided}}
     _refuse_forms(decided)
     of_study = {name: decided.pop(name) for name in sorted(OF_STUDY & {*decided})}
     draft = Draft(decided=of_study | {section: decided}, head=HEAD, option="")
     draft.rows_are_trials = rows_are_trials
-    data = read_table(path.parent, DATA, roles=roles.items())
+    data = _restore_orders(read_table(path.parent, DATA, roles=roles.items()), table)
     if section == "panel":
         draft_panel(draft, _find_panel(data, roles, decided), DATA)
     else:
@@ -62,6 +64,17 @@ def draft_frame(
     if draft.added is not None:
         files[DATA] = format_frame(draft.added)
     return draft.text, path
+
+
+def _restore_orders(data: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return texts with the order of their categories in the DataFrame that they come from."""
+    orders = {}
+    for name, column in table.items():
+        if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
+            words = write_as_text(pd.DataFrame({name: column.cat.categories}))[name]
+            dtype = pd.CategoricalDtype(["", *words], ordered=True)
+            orders[str(name)] = data[name].astype(dtype)
+    return data.assign(**orders)
 
 
 def _refuse_unknown(section: Section, settings: Mapping[str, Any]) -> None:

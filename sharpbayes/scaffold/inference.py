@@ -56,13 +56,14 @@ def infer_scale(values: pd.Series, *, named: bool, most: int = MAX_SCORES) -> In
     """Return the scale of a column; words are a scale where they are ``named`` as the score.
 
     Other words are one only where a list of severities has them all. The alphabet orders nothing.
-    A scale of numbers has ``most`` steps.
+    A scale of numbers has ``most`` steps. An order that the type of the column states stands.
     """
     texts = list_texts(values)
-    if is_flag(values):
+    is_ordered = bool(_list_ordered(values))
+    if is_flag(values) and not is_ordered:
         return InferredScale({"kind": "boolean"})
     numbers = _parse_numbers(texts)
-    if numbers is None:
+    if numbers is None or is_ordered:
         return _infer_levels(values, named=named)
     far = find_far_number(numbers)
     numbers = [number for number in numbers if number != far]
@@ -141,25 +142,39 @@ def _shorten(number: float) -> float:
     return int(number) if number.is_integer() else number
 
 
-def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
-    """Return words as a scale: by a list of severities, else by their numbers, else as they come.
+def _list_ordered(values: pd.Series) -> list[str]:
+    """Return the words of an ordered type, unused ones too; none for numbers in their order."""
+    if not isinstance(values.dtype, pd.CategoricalDtype) or not values.dtype.ordered:
+        return []
+    words = [text for text in map(str.strip, values.dtype.categories) if text]
+    is_ascending = _parse_numbers({*words}) is not None and words == sort_labels(words)
+    return [] if is_ascending or len(words) == 1 else words
 
-    The last two only for words that are named as the score.
+
+def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
+    """Return words as a scale: by their type, a list of severities, their numbers, or as they come.
+
+    Words that no list of severities has are one only where they are named as the score.
     """
+    ordered = _list_ordered(values)
     texts = [text for text in dict.fromkeys(str(value).strip() for value in values) if text]
+    texts, most = (ordered, MAX_SCORES) if ordered else (texts, MAX_CHOICES)
     # Of words that look alike the first one is the level; the others are read as it.
     texts = list({fold_text(text): text for text in reversed(texts)}.values())[::-1]
     known = order_levels(texts)
     if known is None and not named:
         return InferredScale(None, reason=UNKNOWN_WORDS if len(texts) <= MAX_GROUPS else "no scale")
-    if not 1 < len(texts) <= MAX_CHOICES:
-        return InferredScale(None, reason=_count_words(texts, MAX_CHOICES))
-    numbered = order_by_number(texts)
-    levels = known or numbered or texts
+    if not 1 < len(texts) <= most:
+        return InferredScale(None, reason=_count_words(texts, most))
+    orders = {
+        "type": ordered and texts,
+        "words": known,
+        "numbers in the words": order_by_number(texts),
+    }
+    source, levels = next(((name, words) for name, words in orders.items() if words), ("", texts))
     listed = ", ".join(levels)
     order = f"is not known: {listed} is how they first appear; put the least harm first"
-    if known or numbered:
-        source = "words" if known else "numbers in the words"
+    if source:
         order = f"is taken from the {source}, least harm first: {listed}"
     return InferredScale({"kind": "categorical", "levels": levels}, order)
 

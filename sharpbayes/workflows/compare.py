@@ -126,6 +126,7 @@ def _open_fit(path: Path) -> StoredFit:
 def _check_same_ratings(fits: Mapping[str, StoredFit]) -> None:
     """Raise where two fits are not of the same ratings of the same cells in the same order."""
     (first_name, first), *others = fits.items()
+    _check_same_labels(fits)
     factors = first.ratings.factors
     for name, other in others:
         if not np.array_equal(first.ratings.score, other.ratings.score) or any(
@@ -136,3 +137,15 @@ def _check_same_ratings(fits: Mapping[str, StoredFit]) -> None:
         ):
             message = f"other ratings than {first_name}: only fits of the same data are compared"
             raise SpecError.at(name, message)
+
+
+def _check_same_labels(fits: Mapping[str, StoredFit]) -> None:
+    """Raise where one model takes labels of experts as ratings and another does not."""
+    with_labels = [name for name, fit in fits.items() if fit.model.experts]
+    without = [name for name in fits if name not in with_labels]
+    if with_labels and without:
+        message = (
+            f"its model also fits the labels of experts, that of {without[0]} fits the ratings of "
+            "the crowd alone: only fits of the same ratings are compared"
+        )
+        raise SpecError.at(with_labels[0], message)

@@ -142,7 +142,8 @@ def study(
     Args:
         frame: A row for each model, prompt and judge with a column for each indicator; or a row
             for each score, with the roles ``indicator`` and ``score``. A table of pandas, of Polars
-            or of Arrow. An empty cell is a missing score.
+            or of Arrow. Named levels of an index are columns. An empty cell is a missing score. The
+            order of an ordered categorical is that of its scale.
         model: Column with the name of the AI model.
         prompt: Column with the id of the prompt.
         judge: Column with the name of the judge.
@@ -217,8 +218,9 @@ def crowd(
     What is left out is inferred as by :func:`study`, which says where assumptions are told.
 
     Args:
-        frame: A row for each rating. A table of pandas, of Polars or of Arrow. An empty cell is a
-            missing score.
+        frame: A row for each rating. A table of pandas, of Polars or of Arrow. Named levels of an
+            index are columns. An empty cell is a missing score. The order of an ordered categorical
+            is that of its scale.
         item: Column with the id of the item.
         rater: Column with the id of the rater.
         score: Column with the score.

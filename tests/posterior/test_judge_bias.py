@@ -103,6 +103,19 @@ def test_shared_ratings_are_of_cells_that_people_scored(ratings, parts):
     assert bias["shared"].to_numpy().tolist() == [48, 48, 48]
 
 
+def test_intervals_are_of_differences_from_whom_there_is_to_compare_with(ratings, parts):
+    design, posterior = parts
+    note = "90% posterior intervals of differences from {}."
+    bias = judge_bias(posterior, design, ratings, level=0.9)
+    assert bias.attrs["interval_note"] == note.format("the people who scored")
+    factors = {name: factor for name, factor in ratings.factors.items() if name != "rater"}
+    by_judges = Ratings(ratings.score, factors, ratings.scales)
+    bias = judge_bias(posterior, design, by_judges, level=0.9)
+    assert bias.attrs["interval_note"] == note.format("other judges of the same models")
+    assert "self_preference" in bias
+    assert "severity" not in bias
+
+
 def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
     """A person in a seat has the severity, factor and thresholds of that person's own ratings."""
     design, posterior = parts

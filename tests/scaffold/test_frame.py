@@ -81,6 +81,56 @@ def test_a_row_for_each_score():
         drafted(long, indicators=["lies"])
 
 
+def test_named_levels_of_the_index_are_columns():
+    _, plain_checks, plain = drafted(FRAME[["model", "prompt", "judge", "truth"]])
+    levels = ["model", "prompt", "judge"]
+    for index in (levels[:1], levels):
+        _, checks, path = drafted(FRAME[[*levels, "truth"]].set_index(index))
+        assert (checks, path.files) == (plain_checks, plain.files)
+    # A level that only repeats a column adds nothing, an unnamed one neither.
+    for frame in (FRAME.set_index("prompt", drop=False), FRAME.set_axis(FRAME.index + 7)):
+        assert drafted(frame)[2].files == drafted(FRAME)[2].files
+    with pytest.raises(DataError, match=r"^frame\.csv:1: repeated column names: model$"):
+        drafted(FRAME.rename_axis("model"))
+
+
+def test_columns_may_be_numbered():
+    frame = FRAME[["model", "prompt", "judge", "truth"]].set_axis([0, 1, 2, "truth"], axis=1)
+    study, _, _ = drafted(frame, model=0, prompt=1, judge=2)
+    assert study["panel"]["roles"] == {"model": "0", "prompt": "1", "judge": "2"}
+    message = r"^frame\.csv: 3: no such column for model, the columns are 0, 1, 2, truth$"
+    with pytest.raises(DataError, match=message):
+        drafted(frame, model=3, prompt=1, judge=2)
+
+
+WORDS = ["nasty", "mild", "none", "vile"]
+
+
+@pytest.mark.parametrize("section", ["panel", "crowd"])
+def test_the_order_of_a_categorical_is_that_of_its_type(section):
+    frame = RATINGS.rename(columns={"item": "model", "rater": "judge"}).assign(prompt="p")
+    frame = RATINGS if section == "crowd" else frame
+    words = pd.Categorical.from_codes([0, 1, 1, 0, -1, 2], WORDS, ordered=True)
+    study, checks, _ = drafted(frame.assign(score=words), section)
+    table = study[section]
+    scale = table["scale"] if section == "crowd" else table["scales"]["scale_1"]
+    assert scale == {"kind": "categorical", "levels": WORDS}
+    order = 'the order of "score" is taken from the type, least harm first: nasty, mild, none, vile'
+    assert order in checks
+
+
+def test_numbers_of_an_ordered_type_are_a_scale_of_words_only_where_they_do_not_ascend():
+    frame, numbers = FRAME[["model", "prompt", "judge"]], [row % 5 for row in range(len(FRAME))]
+    scales = [
+        drafted(frame.assign(score=pd.Categorical(numbers, order, ordered=True)))[0]["panel"]
+        for order in ([*range(5)], [*range(5)][::-1])
+    ]
+    assert [panel["scales"]["scale_1"] for panel in scales] == [
+        {"kind": "ordinal", "min": 0, "max": 4},
+        {"kind": "categorical", "levels": ["4", "3", "2", "1", "0"]},
+    ]
+
+
 def test_columns_that_a_panel_lacks_are_added():
     study, checks, path = drafted(
         FRAME.drop(columns=["judge"]).drop_duplicates(["model", "prompt"])
@@ -104,6 +154,20 @@ def test_tables_of_raters_items_and_labels_are_frames_too():
     assert checks == [
         "numbers run over those in the data, 0 to 4; write the ends of a longer scale"
     ]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"expert": "ann", "label": [False, True, True]},
+        {"expert": ["ann", "bob", "ann"], "label": [0, 1, 1]},
+    ],
+)
+def test_labels_by_experts_are_no_columns_of_items(labels):
+    labels = pd.DataFrame({"item": ["i1", "i2", "i3"], **labels})
+    study, _, _ = drafted(RATINGS, "crowd", labels=labels)
+    assert study["crowd"]["by"] == []
+    assert "items" not in study["crowd"]
 
 
 def test_a_crowd_without_labels_is_its_own():

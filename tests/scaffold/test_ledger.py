@@ -191,6 +191,11 @@ def test_labels_beside_the_ratings_are_used_with_the_model_that_knows_them(tmp_p
     doubt = '"gold_unsafe" of "x_experts.csv" is taken as what each expert says: 1 is unsafe'
     assert doubt in draft.doubts
     assert check(load_study(tmp_path / "experts.toml")).counts["labels"] == 24
+    (tmp_path / "x_items.csv").unlink()
+    experts[:12].replace({0: False, 1: True}).to_csv(tmp_path / "x_experts.csv", index=False)
+    write_study(tmp_path / "x_ratings.csv", tmp_path / "one.toml")
+    study = tomllib.loads((tmp_path / "one.toml").read_text(encoding="utf-8"))
+    assert (study["crowd"]["by"], "items" in study["crowd"]) == ([], False)
 
 
 def cut_score(folder, numbers):

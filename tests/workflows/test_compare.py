@@ -6,6 +6,7 @@ import xarray as xr
 
 from sharpbayes.bayes.predict import leave_out as loo
 from sharpbayes.bayes.predict import refit
+from sharpbayes.errors import SpecError
 from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows import compare
 from tests.bayes.conftest import crowd_ratings, model_of
@@ -72,3 +73,22 @@ def test_none_are_fitted_again_where_none_are_asked(left_out):
     assert asked == []
     assert scores["elpd"].to_numpy().tolist() == [-3.0] * 6
     assert scores.attrs["bad_k"] == 3
+
+
+@pytest.mark.parametrize("order", [("plain", "labelled"), ("labelled", "plain")])
+def test_models_with_and_without_labels_of_experts_are_told_from_other_data(order):
+    ratings = crowd_ratings(np.random.default_rng(1), items=3, raters=2)
+    model = model_of(("item",))
+    models = {"plain": model, "labelled": model.model_copy(update={"experts": True})}
+    fits = {
+        name: compare.StoredFit(
+            xr.Dataset(), ratings, models[name], Sampler(), seed=1, converged=True, provenance={}
+        )
+        for name in order
+    }
+    with pytest.raises(SpecError) as error:
+        compare._check_same_ratings(fits)
+    assert str(error.value) == (
+        "labelled: its model also fits the labels of experts, that of plain fits the ratings of "
+        "the crowd alone: only fits of the same ratings are compared"
+    )

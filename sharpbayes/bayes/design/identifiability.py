@@ -74,6 +74,7 @@ def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
     issues += [Issue(*issue, "the term is omitted") for issue in design.inseparable_terms]
     issues += [Issue(stem, problem, "the term is omitted") for stem, problem in design.unidentified]
     issues += _unseen_errors(ratings)
+    issues += _unused_families(ratings, design)
     for term in design.terms:
         issues += _few_ratings(term, design)
     for pair in combinations(design.terms_of("location"), 2):
@@ -194,6 +195,19 @@ def _unseen_errors(ratings: Ratings) -> Iterator[Issue]:
             "no person scored a cell, and what all judges err in together looks like severity",
             "intervals leave it out: give some cells to people, or try "
             "`[sensitivity] shared_error = [0.2, 0.4]`",
+        )
+
+
+def _unused_families(ratings: Ratings, design: Design) -> Iterator[Issue]:
+    """Families that the study declares, where the model has no term about them."""
+    left_out = [stem for stem, _ in (*design.unidentified, *design.inseparable_terms)]
+    stems = [*(term.stem for term in design.terms), *design.omitted_terms, *left_out]
+    if "own_family" in ratings.factors and not any("family" in stem for stem in stems):
+        yield Issue(
+            "families",
+            "the study declares them, and the model has no term by `own_family` or `family`",
+            'self-preference is not estimated: add `[[location]]` with `by = ["own_family"]` to a '
+            "model file",
         )
 
 

@@ -6,6 +6,11 @@ from sharpbayes.errors import format_percent
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import interval, number, thousands
 
+AT_LIMITS = (
+    " Tolerance: in the world without a difference every limit is the value that the models have, "
+    "where admissible counts as wrong and not admissible as right."
+)
+
 
 def _share(name: str) -> Column:
     """A share up to the last look, with its Monte Carlo error."""
@@ -27,14 +32,15 @@ def _looks(view: View) -> str:
     group = view.group("peeking")
     prompts = [thousands(n) for n in group["prompts"].to_numpy()]
     level = format_percent(float(group.attrs["level"]))
+    at_limits = AT_LIMITS if "tolerance" in group["rule"].to_numpy() else ""
     return (
         f"Per cent of {group.attrs['simulations']} simulated studies, with Monte Carlo errors; "
         f"{group.attrs['first']} and {group.attrs['second']}, looked at after {', '.join(prompts)} "
         f"prompts, at a level of {level}. Wrong once: at the last look alone; ever: at any look. "
         "Fixed: Student's interval; bootstrap: the intervals of measure; "
         "sequence: the confidence sequence, which holds at all looks. No difference: the models "
-        "change places on every second prompt by chance, and a limit of the tolerance is where "
-        "they are; as observed: the truth is what was observed."
+        "change places on every second prompt by chance; as observed: the truth is what was "
+        f"observed.{at_limits}"
     )
 
 

@@ -203,6 +203,21 @@ def test_errors_of_judges_without_people_and_families_are_named(rng):
     ]
 
 
+def test_families_that_no_term_knows_are_named(rng):
+    ratings = with_people(panel_ratings(rng), rng)
+    issue = (
+        "families: the study declares them, and the model has no term by `own_family` or `family`; "
+        'self-preference is not estimated: add `[[location]]` with `by = ["own_family"]` to a '
+        "model file"
+    )
+    assert "own_family" in ratings.factors
+    assert issue in findings(ratings, model_of(("model",)))
+    assert issue not in findings(ratings, model_of(("model",), ("own_family",)))
+    assert issue not in findings(ratings, ERRORS)
+    none = {name: x for name, x in ratings.factors.items() if "family" not in name}
+    assert issue not in findings(replace(ratings, factors=none), model_of(("model",)))
+
+
 def test_halo_of_one_indicator_is_named_and_omitted(rng):
     ratings = one_indicator(panel_ratings(rng))
     assert findings(ratings, model_of(("model", "prompt"), HALO))[:2] == [

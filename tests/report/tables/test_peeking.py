@@ -51,6 +51,15 @@ def test_the_tables_have_shares_with_errors_and_bounds(results):
     assert bounds.rows[1][:3] == ("2", "100", "\u22120.120")
 
 
+def test_the_note_says_what_is_right_at_a_limit_where_there_is_a_tolerance(results):
+    counted = "where admissible counts as wrong and not admissible as right."
+    assert counted not in report_tables(results)[0].note
+    rules = ["fixed, policy score", "tolerance"]
+    of_tolerance = results["peeking"].to_dataset().assign_coords(rule=rules)
+    results["peeking"] = xr.DataTree(of_tolerance)
+    assert report_tables(results)[0].note.endswith(counted)
+
+
 def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
