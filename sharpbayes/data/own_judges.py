@@ -11,9 +11,7 @@ from sharpbayes.errors import join_names
 from sharpbayes.spec.panel import Family
 
 Pairs = list[tuple[str, str]]
-HELP = (
-    "`[panel.families]` in the study and a term of `own_family` in the fit measure whether {} them."
-)
+HELP = "a term of `own_family` in the fit measures whether {} them."
 
 
 def is_same_name(one: str, other: str) -> bool:
@@ -51,7 +49,7 @@ def pair_own_judges(
 def describe_own_judges(pairs: Pairs) -> str:
     """Return the sentence on judges who score their own answers.
 
-    >>> describe_own_judges([("gpt4", "GPT-4")]).split(". ")[0]
+    >>> describe_own_judges([("gpt4", "GPT-4")]).split(":")[0]
     'The judge gpt4 scores its own answers'
     """
     names = list(dict.fromkeys(judge for judge, _ in pairs))
@@ -64,4 +62,6 @@ def describe_own_judges(pairs: Pairs) -> str:
         )
     by_name = all(is_same_name(*pair) for pair in pairs)
     of_family = "" if by_name else f" or those of {whose} family"
-    return f"{subject} {whose} own answers{of_family}. {HELP.format(they_favour)}"
+    declared = "" if of_family else "with `[panel.families]` in the study "
+    remedy = f"{declared}{HELP.format(they_favour)}"
+    return f"{subject} {whose} own answers{of_family}: {remedy}"

@@ -23,7 +23,7 @@ def renamed(table, **judges):
 
 
 def checked(tmp_path):
-    """The tables of the check that name judges who score their own answers."""
+    """The tables of the check that name judges who score their own answers:"""
     summary = check(load_study(tmp_path / "study.toml"))
     return [table for table in study_summary_tables(summary) if table.title == TITLE]
 
@@ -31,24 +31,26 @@ def checked(tmp_path):
 @pytest.mark.parametrize(
     ("judges", "tables", "pairs", "sentence"),
     [
-        ({"ann": "M-0"}, "", (("M-0", "m0"),), "The judge M-0 scores its own answers."),
+        ({"ann": "M-0"}, "", (("M-0", "m0"),), "The judge M-0 scores its own answers:"),
         (
             {"ann": "m0", "cat": "M 1"},
             "",
             (("M 1", "m1"), ("m0", "m0")),
-            "The judges M 1 and m0 score their own answers.",
+            "The judges M 1 and m0 score their own answers:",
         ),
         (
             {},
             FAMILY,
             (("bob", "m0"),),
-            "The judge bob scores its own answers or those of its family.",
+            "The judge bob scores its own answers or those of its family:",
         ),
     ],
 )
 def test_a_judge_who_is_a_model_is_named(tmp_path, judges, tables, pairs, sentence):
     results = measured(tmp_path, renamed(frame(prompts=40), **judges), tables=tables)
-    text = f"{sentence} {HELP.format('it favours' if len(pairs) == 1 else 'they favour')}"
+    declared = "" if tables else "with `[panel.families]` in the study "
+    favour = "it favours" if len(pairs) == 1 else "they favour"
+    text = f"{sentence} {declared}{HELP.format(favour)}"
     assert text in answer(results)
     assert text in json.loads(results["evidence"].attrs["remarks"])
     [table] = checked(tmp_path)
