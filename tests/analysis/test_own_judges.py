@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from sharpbayes.data.own_judges import HELP
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.check import study_summary_tables
 from sharpbayes.spec.load import load_study
@@ -11,9 +12,6 @@ from sharpbayes.workflows.check import check
 from tests.panels import frame, measured
 
 FAMILY = '[panel.families]\none = { models = ["m0"], judges = ["bob"] }\n'
-HELP = (
-    "`[panel.families]` in the study and a term of `own_family` in the fit measure whether {} them."
-)
 TITLE = "CHECK: judges score their own answers"
 
 
