@@ -7,7 +7,12 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list
-from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model, posterior_note
+from sharpbayes.report.tables.crowd import (
+    HEADLINE,
+    bias_of_model,
+    has_same_labels,
+    posterior_note,
+)
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import (
     number,
@@ -196,6 +201,7 @@ def _pair_sizes_note(view: View) -> str:
 PAIR_SIZES = TableSpec(
     title="Sample size for pairs that are not resolved{comma}",
     needs=("sample_size/difference_width",),
+    condition=has_same_labels,
     repeat=_metrics,
     rows=_unresolved,
     most=MOST_PAIRS,

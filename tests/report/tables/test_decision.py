@@ -3,8 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.decision import CROWD_SOURCES, MODEL_SOURCES
-from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.decision import CROWD_SOURCES, MODEL_SOURCES, PAIR_SIZES
+from sharpbayes.report.tables.declaration import View, is_allowed
 
 
 def test_sources_are_those_of_lists_and_not_of_other_groups():
@@ -30,3 +30,11 @@ def test_sources_are_those_of_lists_and_not_of_other_groups():
     assert [row["posterior"] for row in MODEL_SOURCES(view)] == [
         *("posterior_profile", "posterior_profile_ratings", "posterior_profile_prompts"),
     ]
+
+
+def test_no_sample_size_is_given_for_pairs_that_cannot_be_compared():
+    sizes = xr.Dataset({"difference_width": ("group", [0.1])})
+    for same, allowed in ((1, True), (0, False)):
+        evidence = xr.Dataset(attrs={"same_labels": same})
+        tree = xr.DataTree.from_dict({"/sample_size": sizes, "/evidence": evidence})
+        assert is_allowed(PAIR_SIZES, View(tree)) == allowed
