@@ -37,8 +37,8 @@ OF_ALL_PROMPTS = ("mean", "policy_score")
 LEAST_BEYOND = 20
 # Share of the doubt that a bound of CVaR keeps where the tail shows no answer at the scale's end.
 SEEN_DOUBT = 0.5
-# Why nothing is decided whatever the bounds are.
 ROUNDING = 1e-9
+# Why nothing is decided whatever the bounds are.
 FEW_PROMPTS, FEW_EFFECTIVE = "few prompts", "few effective prompts"
 SAME_SCORES = "same scores"
 # Kinds of margins that are about one tail, with its metric.

@@ -296,10 +296,11 @@ def require_categories(plan: ProfilePlan) -> None:
     for name, share in zip(names, plan.shares.to_numpy(), strict=True):
         lacking = scored["model"].to_numpy()[~scored.sel(category=name).to_numpy()]
         if share > 0 and lacking.size:
+            verb, models = ("has", "model") if lacking.size == 1 else ("have", "models")
             message = (
-                f"{format_list(lacking)} has no answer with a log-risk in the category {name!r}, "
-                f"which has a share of {format_percent(share)}; add such answers, or leave the "
-                "model out"
+                f"{format_list(lacking)} {verb} no answer with a log-risk in the category "
+                f"{name!r}, which has a share of {format_percent(share)}; add such answers, or "
+                f"leave the {models} out"
             )
             problems.append(plan.study.weights.locate(("population", "category", name), message))
     DataError.raise_any(problems)

@@ -111,15 +111,12 @@ def restrict_decision(
         return decision
     if "admissible" in json.loads(evidence.attrs["carried"]):
         return decision
-    state = restrict_verdicts(tolerance, evidence)["state"]
     if "prob_within" in tolerance:
         chance, doubt = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
-        enough = has_mean(evidence, alpha=float(evidence.attrs["alpha"]))
-        by_fit = evidence["model"].copy(data=enough) & tolerance["threshold"].isin(WITHOUT_TAIL)
-        fitted = verdicts(chance >= 1.0 - doubt, chance <= doubt)
-        state = state.where(~by_fit, fitted)
-    kept, exceeded = (state == word for word in VERDICTS[:2])
-    verdict = verdicts(kept.all("threshold"), exceeded.any("threshold"))
+        by_fit = verdicts(chance >= 1.0 - doubt, chance <= doubt)
+        has_tail = ~tolerance["threshold"].isin(WITHOUT_TAIL)
+        tolerance = tolerance.assign(state=tolerance["state"].where(has_tail, by_fit))
+    verdict = restrict_verdicts(tolerance, evidence)["verdict"]
     return decision.assign(verdict=verdict.drop_attrs())
 
 

@@ -156,8 +156,8 @@ def _restrict(table: xr.Dataset, groups: Mapping[str, xr.Dataset]) -> xr.Dataset
     carried = json.loads(groups["evidence"].attrs["carried"]) if "evidence" in groups else None
     if "verdict" not in table or carried is None or "admissible" in carried:
         return table
-    untold = xr.full_like(table["verdict"], VERDICTS[-1])
-    return table.assign(verdict=untold, verdict_moves=xr.zeros_like(table["verdict_moves"]))
+    verdict = xr.full_like(table["verdict"], VERDICTS[-1])
+    return table.assign(verdict=verdict, verdict_moves=xr.zeros_like(table["verdict_moves"]))
 
 
 def _group_orders(hm: xr.DataArray, weight: xr.DataArray) -> xr.Dataset:

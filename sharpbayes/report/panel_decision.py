@@ -130,8 +130,8 @@ def selection_sentences(view: View, first: str, carried: Sequence[str]) -> Itera
     criterion, confidence = decision.attrs["criterion"], float(decision.attrs["confidence"])
     if selected and not is_recommended(view, carried):
         yield (
-            f"The table of the decision selects {join_names(selected)}, by {_untold(view)}: that "
-            "is no recommendation."
+            f"The table of the decision selects {join_names(selected)}, by "
+            f"{_describe_basis(view)}: that is no recommendation."
         )
         return
     kept = float(decision["prob_admissible"].sel(model=first))
@@ -173,7 +173,7 @@ def has_means(view: View) -> bool:
     return bool(has_mean(evidence, alpha=float(view.results["profile"].attrs["alpha"])).all())
 
 
-def _untold(view: View) -> str:
+def _describe_basis(view: View) -> str:
     """What a decision goes by that the evidence does not tell."""
     if view.group("decision").attrs["criterion"] == "policy_score" and not has_means(view):
         return f"fewer prompts than {MIN_PROMPTS} that count alike"

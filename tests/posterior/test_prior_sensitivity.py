@@ -114,8 +114,8 @@ def test_a_verdict_that_a_prior_moves_is_found():
     assert len({before, *verdict}) == 2
     assert moves == [text != before for text in verdict]
     # Where the evidence does not carry a verdict, no prior has another one.
-    untold = xr.Dataset(attrs={"carried": "[]"})
-    table = prior_sensitivity(metrics, groups | {"evidence": untold}, draws, level=0.95)
+    no_verdict = xr.Dataset(attrs={"carried": "[]"})
+    table = prior_sensitivity(metrics, groups | {"evidence": no_verdict}, draws, level=0.95)
     assert set(table["verdict"].to_numpy().ravel().tolist()) == {"cannot tell"}
     assert not table["verdict_moves"].any()
 
