@@ -102,22 +102,24 @@ def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset
 def restrict_decision(
     decision: xr.Dataset, tolerance: xr.Dataset | None, evidence: xr.Dataset | None
 ) -> xr.Dataset:
-    """Return the group ``decision`` with verdicts that the evidence carries.
+    """Return the group ``decision`` with the state of each limit and verdicts that evidence carries.
 
-    Where it does not carry ``admissible``, limits of means are kept or exceeded by the probability
-    of the fit, ``prob_within`` of the tolerance, and limits of tails exceeded by the bootstrap.
+    ``state (model, threshold)`` is by ``prob_within`` of the tolerance, at its confidence; without
+    these probabilities there is none. Where the evidence does not carry ``admissible``, limits of
+    means are kept or exceeded by the fit, and limits of tails exceeded by the bootstrap.
     """
     if "verdict" not in decision or tolerance is None or evidence is None:
         return decision
-    if "admissible" in json.loads(evidence.attrs["carried"]):
-        return decision
+    is_carried = "admissible" in json.loads(evidence.attrs["carried"])
     if "prob_within" in tolerance:
         chance, doubt = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
         by_fit = verdicts(chance >= 1.0 - doubt, chance <= doubt)
-        has_tail = ~tolerance["threshold"].isin(WITHOUT_TAIL)
-        tolerance = tolerance.assign(state=tolerance["state"].where(has_tail, by_fit))
-    verdict = restrict_verdicts(tolerance, evidence)["verdict"]
-    return decision.assign(verdict=verdict.drop_attrs())
+        is_decided = is_carried | tolerance["threshold"].isin(WITHOUT_TAIL)
+        tolerance = tolerance.assign(state=by_fit.where(is_decided, tolerance["state"]))
+    restricted = restrict_verdicts(tolerance, evidence).drop_attrs(deep=True)
+    if "prob_within" in tolerance:
+        decision = decision.assign(state=restricted["state"].transpose("model", "threshold"))
+    return decision if is_carried else decision.assign(verdict=restricted["verdict"])
 
 
 def select_value(data: xr.Dataset, label: str) -> xr.DataArray:

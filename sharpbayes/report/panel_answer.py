@@ -200,7 +200,7 @@ class PanelAnswer:
         """Who keeps the tolerance, or what is known of it where the evidence does not tell."""
         if "admissible" in self.carried:
             return tolerance_sentences(self.view, self.models)
-        return tolerance_beyond_tails(self.view, self.models, tells_means=self.tells_means)
+        return tolerance_beyond_tails(self.view, self.models)
 
     def _only_model(self) -> Iterator[str]:
         """The values of the only model, after what the evidence does not carry of them."""

@@ -10,7 +10,6 @@ from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import labels_where, models_by_risk
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import has_other_judges, is_fitted, probability_text
-from sharpbayes.spec.weights import WITHOUT_TAIL
 
 NO_TOLERANCE = "No tolerance was decided, so no model is called admissible or not."
 NOT_ADMISSIBLE, CANNOT_TELL = "not admissible", "cannot tell"
@@ -46,9 +45,7 @@ def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     yield f"The tolerance decided{confidence}: {'; '.join(parts)}."
 
 
-def tolerance_beyond_tails(
-    view: View, models: Sequence[str], *, tells_means: bool
-) -> Iterator[str]:
+def tolerance_beyond_tails(view: View, models: Sequence[str]) -> Iterator[str]:
     """What is known of a tolerance where tails are not: who exceeds it all the same.
 
     No probability is stated: with short tails they are overconfident (docs/benchmarks/
@@ -57,7 +54,7 @@ def tolerance_beyond_tails(
     if "profile/admissible" not in view:
         yield NO_TOLERANCE
         return
-    exceeded = exceeded_thresholds(view, models, tells_means=tells_means)
+    exceeded = exceeded_thresholds(view, models)
     known = [f"{model} ({join_names(names)})" for model, names in exceeded.items() if names]
     if len(known) < len(models):
         yield "The evidence does not tell which models keep the tolerance decided."
@@ -67,23 +64,15 @@ def tolerance_beyond_tails(
         yield f"{join_names(known)} {verb} {what}."
 
 
-def exceeded_thresholds(
-    view: View, models: Sequence[str], *, tells_means: bool
-) -> dict[str, list[str]]:
-    """Return the thresholds that each model is known to exceed where tails are not known.
-
-    Those of means are exceeded by the bootstrap or by the fit.
-    """
+def exceeded_thresholds(view: View, models: Sequence[str]) -> dict[str, list[str]]:
+    """Return the thresholds that each model is known to exceed, by the fit where there is one."""
+    path = "decision/state" if is_fitted(view) and "decision/state" in view else "tolerance/state"
     exceeded: dict[str, list[str]] = {}
-    if tells_means and "tolerance/state" in view:
-        is_beyond = view["tolerance/state"] == NOT_ADMISSIBLE
-        if is_fitted(view) and "tolerance/prob_within" in view:
-            doubt = 1.0 - float(view.group("tolerance").attrs["confidence"])
-            by_fit = view["tolerance/prob_within"] <= doubt
-            is_beyond |= by_fit & is_beyond["threshold"].isin(WITHOUT_TAIL)
+    # Results of earlier versions have states of too few prompts.
+    if path in view and has_means(view):
+        is_beyond = view[path].sel(model=list(models)) == NOT_ADMISSIBLE
         for name in map(str, is_beyond["threshold"].to_numpy()):
-            beyond = is_beyond.sel(threshold=name, model=list(models)).to_numpy()
-            for model, exceeds in zip(models, beyond, strict=True):
+            for model, exceeds in zip(models, is_beyond.sel(threshold=name).values, strict=True):
                 exceeded.setdefault(model, []).extend([name_threshold(name)] * bool(exceeds))
     return exceeded
 

@@ -75,7 +75,7 @@ def read_verdicts(results: xr.DataTree) -> dict[str, str]:
     answer = PanelAnswer(view)
     if "admissible" in answer.carried or "profile/admissible" not in view:
         return verdicts
-    exceeded = exceeded_thresholds(view, answer.models, tells_means=answer.tells_means)
+    exceeded = exceeded_thresholds(view, answer.models)
     return {name: NOT_ADMISSIBLE if exceeded.get(name) else CANNOT_TELL for name in verdicts}
 
 

@@ -20,6 +20,7 @@ VARIABLES = """
     prob_best_mcse selected
   model: text: verdict
   model, other: number: prob_less prob_less_mcse unresolved
+  model, threshold: text: state
   model, tier: number: prob_tier prob_tier_mcse
 /diagnostics
   -: number: converged divergence_share divergences logp_ess logp_rhat max_depth_share

@@ -84,7 +84,7 @@ def test_the_answer_and_tables_say_the_three_verdicts(results):
         *(("m0", "admissible"), ("m2", "cannot tell"), ("m1", "not admissible")),
     )
     limits = tables["The tolerance limit by limit"]
-    assert limits.header == ("model", "limit on", "limit", "observed", "state")
+    assert limits.header == ("model", "limit on", "limit", "observed", "by the bootstrap")
     assert [row[1] for row in limits.rows[:4]] == [
         *("CVaR of log-risk", "mean log-risk", "CVaR of harm, bias", "CVaR of log-risk, age"),
     ]
@@ -119,10 +119,17 @@ def test_a_fit_decides_limits_of_means_where_the_tail_tells_nothing(results):
     decided = restrict_decision(decision, tolerance.assign(prob_within=chance), evidence)
     verdicts = decided["verdict"].sel(model=["m0", "m1", "m2"]).values.tolist()
     assert verdicts == ["cannot tell", "not admissible", "not admissible"]
-    plain = restrict_decision(decision, tolerance, evidence)["verdict"]
-    assert plain.sel(model="m2").item() == "cannot tell"
+    # Of a tail the bootstrap shows what it did; a limit of the mean is that of the fit.
+    assert decided["state"].sel(model="m2", threshold="mean").item() == "not admissible"
+    assert decided["state"].sel(model="m0", threshold="cvar").item() == "cannot tell"
+    plain = restrict_decision(decision, tolerance, evidence)
+    assert plain["verdict"].sel(model="m2").item() == "cannot tell"
+    assert "state" not in plain
     told = results["evidence"].to_dataset().assign_attrs(carried='["admissible"]')
     assert restrict_decision(decision, tolerance, told) is decision
+    by_fit = restrict_decision(decision, tolerance.assign(prob_within=chance), told)
+    assert by_fit["verdict"].equals(decision["verdict"])
+    assert by_fit["state"].sel(model="m0", threshold="cvar").item() == "not admissible"
 
 
 def test_the_page_shows_every_limit_and_who_approved(results):

@@ -412,19 +412,21 @@ def test_a_limit_is_exceeded_whatever_the_tails_are():
 
 
 def test_a_fit_exceeds_limits_of_means_whatever_the_tails_are():
-    """By its probability of keeping them; that of a tail does not count."""
+    """By the states that the decision has of the fit, not by those of the bootstrap."""
+    labels, dims = {"model": ["a", "b", "c"], "threshold": ["cvar", "mean"]}, ("model", "threshold")
     limits = xr.Dataset(
         {
-            "state": (("model", "threshold"), [["cannot tell"] * 2] * 3),
-            "prob_within": (("model", "threshold"), [[0.0, 0.5], [0.5, 0.04], [0.5, 0.06]]),
-            "verdict": ("model", ["cannot tell"] * 3),
+            "state": (dims, [["cannot tell"] * 2] * 2 + [["cannot tell", "not admissible"]]),
+            "verdict": ("model", ["cannot tell"] * 2 + ["not admissible"]),
         },
-        {"model": ["a", "b", "c"], "threshold": ["cvar", "mean"]},
+        labels,
         {"confidence": 0.95},
     )
     results = fitted_panel(admissible=(False, False, True))
+    states = [["cannot tell"] * 2, ["cannot tell", "not admissible"], ["cannot tell"] * 2]
+    decision = results["decision"].to_dataset().assign(state=(dims, states)).assign_coords(labels)
     unknown = evidence("abc", carried=["lowest"])
-    texts = answer(add(results, evidence=unknown, tolerance=limits))
+    texts = answer(add(results, evidence=unknown, tolerance=limits, decision=decision))
     assert "The evidence does not tell which models keep the tolerance decided." in texts
     assert "b (mean log-risk) exceeds it all the same." in texts
 
