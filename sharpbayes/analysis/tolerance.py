@@ -102,7 +102,7 @@ def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset
 def restrict_decision(
     decision: xr.Dataset, tolerance: xr.Dataset | None, evidence: xr.Dataset | None
 ) -> xr.Dataset:
-    """Return the group ``decision`` with the state of each limit and verdicts that evidence carries.
+    """Return the group ``decision`` with states of limits and verdicts that the evidence carries.
 
     ``state (model, threshold)`` is by ``prob_within`` of the tolerance, at its confidence; without
     these probabilities there is none. Where the evidence does not carry ``admissible``, limits of

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_count, format_percent, join_names
+from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.stability import crowd_stability
 from sharpbayes.report.tables.crowd import (
     ALL_ITEMS,
@@ -23,7 +24,6 @@ from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.wording import (
     bootstrap_estimate,
     contained_sources,
-    evidence_texts,
     failed_statistics,
     is_fitted,
     posterior_estimate,

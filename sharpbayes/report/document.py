@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.approval import FIELDS
+from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.summary import answer, failed, remarks, verdict
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.updates import list_updates
-from sharpbayes.report.wording import evidence_texts
 from sharpbayes.storage.schema import explain_missing
 
 # Groups that a machine wants at once; the rest is in the results file.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import xarray as xr
 
 from sharpbayes.errors import format_count, join_names
+from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.stability import (
@@ -22,7 +23,6 @@ from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import has_several_models, labels_where
 from sharpbayes.report.wording import (
-    evidence_texts,
     failed_statistics,
     is_approximate,
     list_texts,

@@ -9,10 +9,15 @@ import xarray as xr
 from sharpbayes.analysis.evidence_limits import has_narrow_tails
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
+from sharpbayes.report.claims import (
+    carried_statements,
+    evidence_texts,
+    has_means,
+    has_other_judges,
+)
 from sharpbayes.report.disagreement import explain_disagreement
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.panel_decision import (
-    has_means,
     selection_sentences,
     tolerance_beyond_tails,
     tolerance_sentences,
@@ -32,14 +37,11 @@ from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.tables.slopes import order_changes
 from sharpbayes.report.wording import (
     bootstrap_estimate,
-    evidence_texts,
-    has_other_judges,
     is_fitted,
     posterior_estimate,
     probability_text,
 )
 
-STATEMENTS = ("lowest", "distinguishable", "admissible")
 # A model that is the lowest with this probability is surely so.
 CLOSE = 0.8
 OWN_JUDGES = (
@@ -63,8 +65,7 @@ def panel_answer(view: View) -> list[str]:
     sentences += [*missing_sentences(view), *people_sentences(view)]
     sentences += answer.tolerance()
     if is_fitted(view):
-        first = answer.likely_lowest("cvar")[0]
-        sentences += selection_sentences(view, first, answer.carried)
+        sentences += selection_sentences(view, answer.likely_lowest("cvar")[0])
     if metric := answer.read_by:
         sentences += panel_stability(
             view, metric, answer.lowest_by(metric), answer.named_by(metric)
@@ -87,8 +88,7 @@ class PanelAnswer:
     @cached_property
     def carried(self) -> list[str]:
         """Statements that the evidence carries; all where results do not say."""
-        carried = evidence_texts(self.view, "carried")
-        return list(STATEMENTS) if carried is None else carried
+        return carried_statements(self.view)
 
     @cached_property
     def remarks(self) -> list[str]:

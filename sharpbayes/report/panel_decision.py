@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from sharpbayes.analysis.prompt_counts import MIN_PROMPTS, has_mean
+from sharpbayes.analysis.prompt_counts import MIN_PROMPTS
 from sharpbayes.errors import format_percent, join_names
+from sharpbayes.report.claims import has_means, has_other_judges, is_recommended
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import labels_where, models_by_risk
+from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.tolerance import name_threshold
-from sharpbayes.report.wording import has_other_judges, is_fitted, probability_text
+from sharpbayes.report.wording import is_fitted, probability_text
 
 NO_TOLERANCE = "No tolerance was decided, so no model is called admissible or not."
 NOT_ADMISSIBLE, CANNOT_TELL = "not admissible", "cannot tell"
@@ -99,10 +100,10 @@ def _verdicts(view: View, models: Sequence[str]) -> dict[str, str]:
     return {model: _verdict(float(chance.sel(model=model)), confidence) for model in models}
 
 
-def selection_sentences(view: View, first: str, carried: Sequence[str]) -> Iterator[str]:
+def selection_sentences(view: View, first: str) -> Iterator[str]:
     """Why the decision selects another model than the one of lowest tail risk.
 
-    A decision by statements that are not ``carried`` is no recommendation.
+    A decision by statements that the evidence does not carry is no recommendation.
     """
     if "decision" not in view:
         return
@@ -117,7 +118,7 @@ def selection_sentences(view: View, first: str, carried: Sequence[str]) -> Itera
     if first in selected:
         return
     criterion, confidence = decision.attrs["criterion"], float(decision.attrs["confidence"])
-    if selected and not is_recommended(view, carried):
+    if selected and not is_recommended(view):
         yield (
             f"The table of the decision selects {join_names(selected)}, by "
             f"{_describe_basis(view)}: that is no recommendation."
@@ -142,24 +143,6 @@ def selection_sentences(view: View, first: str, carried: Sequence[str]) -> Itera
             f"The decision selects {join_names(selected)}, not {first}: its expected loss is "
             "lower, although it is less often the lowest."
         )
-
-
-def is_recommended(view: View, carried: Sequence[str]) -> bool:
-    """Return whether the evidence carries the statements that the decision selects by."""
-    criterion, needed = view.group("decision").attrs["criterion"], set()
-    if criterion == "cvar":
-        needed.add("lowest")
-    if criterion == "worst_dimension" or "profile/admissible" in view:
-        needed.add("admissible")
-    return needed <= {*carried} and (criterion != "policy_score" or has_means(view))
-
-
-def has_means(view: View) -> bool:
-    """Return whether there are prompts enough for statements about means of all models."""
-    if "evidence" not in view:
-        return True
-    evidence = view.group("evidence").sel(model=models_by_risk(view))
-    return bool(has_mean(evidence, alpha=float(view.results["profile"].attrs["alpha"])).all())
 
 
 def _describe_basis(view: View) -> str:

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
+from sharpbayes.report.claims import is_recommended
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.panel_decision import (
     CANNOT_TELL,
     NOT_ADMISSIBLE,
     exceeded_thresholds,
-    is_recommended,
 )
 from sharpbayes.report.stability import METRICS
 from sharpbayes.report.tables.declaration import View
@@ -40,7 +40,7 @@ def choose_model(results: xr.DataTree) -> str:
         return CANNOT_TELL
     if is_fitted(view) and "decision" in view:
         selected = labels_where(view.group("decision")["selected"])
-        if selected and not is_recommended(view, answer.carried):
+        if selected and not is_recommended(view):
             return CANNOT_TELL
         return _name_models(selected, view.group("decision").attrs["criterion"]) or "none"
     if len(answer.models) == 1:

@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.evidence_limits import is_low
-from sharpbayes.analysis.unequal_judges import has_unequal_judges
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.report.layout import has_converged
 from sharpbayes.report.tables.declaration import View
@@ -128,22 +127,6 @@ def remedy_texts(attrs: Mapping[Any, Any]) -> list[str]:
     """Return what to do about failed checks, after a word on causes; nothing where none failed."""
     remedies = list_texts(attrs.get("remedies", ""))
     return [LIKELY_CAUSES, *remedies] if remedies else []
-
-
-def evidence_texts(view: View, name: str) -> list[str] | None:
-    """Return the texts of an attribute of the evidence; None where results hold none."""
-    return list_texts(view.group("evidence").attrs.get(name, "")) if "evidence" in view else None
-
-
-def has_other_judges(results: xr.DataTree) -> bool:
-    """Return whether models were scored by other judges, so that none is called the best.
-
-    A crowd has no models.
-    """
-    if "evidence" not in results or "profile" not in results:
-        return False
-    evidence, profile = (results[name].to_dataset() for name in ("evidence", "profile"))
-    return has_unequal_judges(evidence, profile)
 
 
 def tail_reasons(evidence: xr.Dataset) -> list[str]:

@@ -5,11 +5,12 @@ from functools import partial
 
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names
+from sharpbayes.report.claims import has_other_judges
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import MISSING, estimate, value_and_interval
 from sharpbayes.report.tables.panel import has_several_models, models_by_risk
-from sharpbayes.report.wording import contained_sources, has_other_judges, resampled_units
+from sharpbayes.report.wording import contained_sources, resampled_units
 
 
 def _name_metric(view: View, metric: str) -> str:

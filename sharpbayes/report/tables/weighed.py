@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator
 import xarray as xr
 
 from sharpbayes.report.approval import FIELDS, is_past
+from sharpbayes.report.claims import evidence_texts, has_other_judges, is_recommended
 from sharpbayes.report.layout import WEIGHED, read_weights, results_kind
 from sharpbayes.report.tables.crowd import HEADLINE
+from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import (
     MISSING,
@@ -16,7 +18,6 @@ from sharpbayes.report.tables.format import (
     value_and_interval,
 )
 from sharpbayes.report.tables.panel import labels_where, lowest_models
-from sharpbayes.report.wording import evidence_texts, has_other_judges
 
 NO_TOLERANCE = "no tolerance"
 # Stands for the choice among models that other judges scored.
@@ -53,7 +54,8 @@ def _decisions(view: View) -> Iterator[Labels]:
         yield {
             "weights": labels["weights"],
             "choice": _choice(labels["inside"], labels_where(decision["selected"])),
-            "by": decision.attrs["criterion"],
+            "by": CRITERIA[decision.attrs["criterion"]],
+            "carried": "yes" if is_recommended(labels["inside"]) else "no",
             "order": _order(decision["expected_loss"]),
             "admissible": admissible,
             "unresolved": int(decision["unresolved"].sum()) // 2,
@@ -95,7 +97,7 @@ def _observed_orders(view: View) -> Iterator[Labels]:
         yield {
             "weights": labels["weights"],
             "lowest": _choice(labels["inside"], lowest_models(values)),
-            "by": by,
+            "by": CRITERIA[by],
             "order": _order(values),
             "admissible": admissible,
         }
@@ -230,12 +232,13 @@ MODEL_TABLES = (
         condition=_with_groups("decision"),
         rows=_decisions,
         columns=(
-            "{weights}; {choice}; {by}; models by expected loss: {order}; {admissible}",
-            "pairs not resolved: {unresolved}",
+            "{weights}; {choice}; {by}; carried by the evidence: {carried}; {admissible}",
+            "models by expected loss: {order}; pairs not resolved: {unresolved}",
         ),
         note=_note_of_first(
             "Choice: the lowest expected loss; under a tolerance, among the models that are within "
-            "it with the probability that the decision asks. Admissible: at the confidence of the "
+            "it with the probability that the decision asks. A choice that the evidence does not "
+            "carry is no recommendation. Admissible: at the confidence of the "
             "tolerance, which may ask for more. {decision[interval_note]}"
         ),
     ),

@@ -1,0 +1,52 @@
+"""What the evidence lets a report state of a panel: tails, means, a recommendation."""
+
+import xarray as xr
+
+from sharpbayes.analysis.prompt_counts import has_mean
+from sharpbayes.analysis.unequal_judges import has_unequal_judges
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.panel import models_by_risk
+from sharpbayes.report.wording import list_texts
+
+STATEMENTS = ("lowest", "distinguishable", "admissible")
+
+
+def carried_statements(view: View) -> list[str]:
+    """Return the statements that the evidence carries; all where results do not say."""
+    carried = evidence_texts(view, "carried")
+    return list(STATEMENTS) if carried is None else carried
+
+
+def has_means(view: View) -> bool:
+    """Return whether there are prompts enough for statements about means of all models."""
+    if "evidence" not in view:
+        return True
+    evidence = view.group("evidence").sel(model=models_by_risk(view))
+    return bool(has_mean(evidence, alpha=float(view.group("profile").attrs["alpha"])).all())
+
+
+def is_recommended(view: View) -> bool:
+    """Return whether the evidence carries the statements that the decision selects by."""
+    criterion, needed = view.group("decision").attrs["criterion"], set()
+    if criterion == "cvar":
+        needed.add("lowest")
+    if criterion == "worst_dimension" or "profile/admissible" in view:
+        needed.add("admissible")
+    is_carried = needed <= {*carried_statements(view)}
+    return is_carried and (criterion != "policy_score" or has_means(view))
+
+
+def evidence_texts(view: View, name: str) -> list[str] | None:
+    """Return the texts of an attribute of the evidence; None where results hold none."""
+    return list_texts(view.group("evidence").attrs.get(name, "")) if "evidence" in view else None
+
+
+def has_other_judges(results: xr.DataTree) -> bool:
+    """Return whether models were scored by other judges, so that none is called the best.
+
+    A crowd has no models.
+    """
+    if "evidence" not in results or "profile" not in results:
+        return False
+    evidence, profile = (results[name].to_dataset() for name in ("evidence", "profile"))
+    return has_unequal_judges(evidence, profile)
