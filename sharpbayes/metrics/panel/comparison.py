@@ -172,7 +172,8 @@ def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray
 def tiers_by_overlap(cvar: xr.DataArray, cvar_interval: xr.DataArray) -> xr.DataArray:
     """Return risk tiers by overlap of intervals: a new one starts where no interval overlaps.
 
-    As :func:`tiers`, but models are separable where intervals (..., model, bound) do not overlap.
+    As :func:`tiers`, but models are separable where intervals (..., model, bound) do not overlap;
+    a missing bound separates nothing.
 
     Source: SHARP, section 3.3.
 

@@ -56,7 +56,8 @@ def aggregate_agreement(profile: xr.Dataset) -> xr.Dataset:
 
     The profile has the variables of :data:`AGGREGATES` over (model). The result has
     ``aggregate_kendall``, ``aggregate_kendall_p``, ``aggregate_spearman`` and
-    ``aggregate_spearman_p`` over (aggregate, other_aggregate).
+    ``aggregate_spearman_p`` over (aggregate, other_aggregate). Missing values are treated as by
+    :func:`rank_agreement`.
 
     Source: SHARP, Table 13.
 

@@ -78,7 +78,8 @@ def conditional_value_at_risk(
 
     The estimator ``inclusive`` is the mean of all values at or above VaR, ties included;
     ``rockafellar-uryasev`` that of a mass of exactly 1 - alpha: of the values equal to VaR only the
-    share that fills it counts. All else is as for :func:`value_at_risk`.
+    share that fills it counts. Missing values are left out, NaN where nothing is left; all else is
+    as for :func:`value_at_risk`.
 
     Source: SHARP, Eq. 26; Rockafellar and Uryasev 2002 for the other estimator.
 

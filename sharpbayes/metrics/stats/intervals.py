@@ -22,6 +22,8 @@ def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
     place of ``dim``. Variables without ``dim`` and missing replicates are left out; NaN where every
     one is missing.
 
+    Source: Efron 1979.
+
     >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
     >>> percentile_interval(x, level=0.9).values
     array([ 5., 95.])
