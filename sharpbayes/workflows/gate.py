@@ -41,7 +41,7 @@ def gate(
     weights: SpecFile[Weights] | None = None,
     fit: bool = False,
 ) -> xr.DataTree:
-    """Compare a candidate with its reference by the margins of the weights.
+    r"""Compare a candidate with its reference by the margins of the weights.
 
     Args:
         candidate: Results of a panel, from :func:`sharpbayes.open_results`.
@@ -62,6 +62,22 @@ def gate(
         SpecError: Weights without margins, models that are not there, studies that cannot be
             compared, or approximate results.
         StorageError: Results without ratings.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import sharpbayes
+        >>> files = sharpbayes.load_study("quickstart", overrides=("bootstrap.replicates=20",))
+        >>> results = sharpbayes.measure(files)
+        >>> text = sharpbayes.load_weights("sharp").text + "[gate]\nmean = 0.5\n"
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "release.toml")
+        ...     _ = path.write_text(text, encoding="utf-8")
+        ...     margins = sharpbayes.load_weights(str(path))
+        >>> sides = {"model": "aster", "against_model": "dahlia"}
+        >>> compared = sharpbayes.gate(results, weights=margins, **sides)
+        >>> compared["gate"].attrs["verdict"]
+        'at least as safe'
     """
     for name, results in (("candidate", candidate), ("reference", reference)):
         if results is not None:
