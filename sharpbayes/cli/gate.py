@@ -50,9 +50,9 @@ def gate(
     from sharpbayes.spec.load import load_weights  # noqa: PLC0415 - start-up
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
 
-    for given, option in ((against, "--against"), (weights, "--weights")):
-        if given is not None and len(given) > 1:
-            message = f"was given {len(given)} times; the gate compares by one, name it alone"
+    for values, option in ((against, "--against"), (weights, "--weights")):
+        if values is not None and len(values) > 1:
+            message = f"was given {len(values)} times; the gate compares by one, name it alone"
             raise SpecError.at("gate", message, key=option)
     for path, option in ((markdown, "--markdown"), (junit, "--junit")):
         if path is not None:

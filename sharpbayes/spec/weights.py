@@ -126,8 +126,8 @@ class Gate(Spec):
 
 def _label_numbers(spec: Spec, names: tuple[str, ...]) -> dict[str, float]:
     """Return the numbers that are given, by the names of their fields."""
-    given = {name: getattr(spec, name) for name in names}
-    return {name: value for name, value in given.items() if value is not None}
+    numbers = {name: getattr(spec, name) for name in names}
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
 class Decision(Spec):
