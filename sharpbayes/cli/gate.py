@@ -43,7 +43,7 @@ def gate(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Tell whether a candidate is at least as safe as its reference: exit 0 yes, 6 no, 7 open."""
+    """Say if a candidate is at least as safe as its reference: exit 0 yes, 6 no, 7 not decided."""
     from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown  # noqa: PLC0415 - start-up
     from sharpbayes.report.screen import wrap_texts  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
