@@ -215,7 +215,7 @@ def crowd(
 ) -> RunnableStudy:
     """Return a study of a crowd whose raters score items, from a DataFrame.
 
-    What is left out is inferred as by :func:`study`, which says where assumptions are told.
+    What is left out is inferred as by :func:`study`; each assumption is among ``open_checks``.
 
     Args:
         frame: A row for each rating. A table of pandas, of Polars or of Arrow. Named levels of an
