@@ -93,7 +93,7 @@ def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
 def count_independent(covariance: xr.DataArray) -> xr.DataArray:
     """Return the number of judges with independent errors whose mean errs as much.
 
-    J tr(S) / (1' S 1)
+    number = J tr(S) / (1' S 1)
 
     S is the covariance of the judges' errors against the truth, over (..., judge, other_judge) in
     any unit. The result is over the leading dimensions and larger than 0, 1 where all judges err
@@ -118,7 +118,7 @@ def judge_independence(sub_index: xr.DataArray, reference: xr.DataArray | None) 
     ``effective_judges_without`` (judge_out) and ``error_correlation`` (judge, other_judge). A
     number is NaN where no judge is left, and without a reference where fewer than three are.
 
-    Source: as :func:`effective_judges`.
+    Source: Kish 1965 (design effect).
 
     >>> rng = np.random.default_rng(1)
     >>> x = xr.DataArray(rng.random((4000, 4)), {"judge": list("abcd")}, ("prompt", "judge"))

@@ -77,7 +77,7 @@ def decision_flip(
 ) -> xr.Dataset:
     """Return the pairs of models that are alike by their mean and apart by their tail.
 
-    |mean(a) - mean(b)| <= max_mean_gap  and  |CVaR(a) - CVaR(b)| >= min_tail_gap
+    ``|mean(a) - mean(b)| <= max_mean_gap  and  |CVaR(a) - CVaR(b)| >= min_tail_gap``
 
     Of mean and CVaR of log-risk over (..., model) these are ``decision_flip`` and
     ``order_reversed`` (a flip where the model with the lower mean has the higher CVaR) over

@@ -41,7 +41,7 @@ def value_at_risk(
 ) -> xr.DataArray:
     """Return the alpha-quantile, always one of the values.
 
-    VaR = inf{v : P(x <= v) >= alpha}, NumPy's ``inverted_cdf``
+    VaR = inf{v : P(x <= v) >= alpha}, NumPy's inverted_cdf
 
     A share of weight that is within 1e-12 of alpha has met it, so that 11 of 20 values are 55% of
     them in floating point too.
