@@ -31,7 +31,8 @@ from tests.shared_results import fit_crowd, fit_panel
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^<!-- generated: (\w+) (\S+) -->$.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
-SECTIONS = ("Args", "Returns", "Raises", "Source", "Examples")
+SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Source", "Examples")
+LABELS = {"Args": "takes", "Attributes": "holds", "Returns": "gives", "Raises": "refuses"}
 VARIABLE_KINDS = {
     "f": "number",
     "b": "true or false",
@@ -85,7 +86,7 @@ def describe_docstring(heading: str, value: Any, module: Any) -> str:
     """Write a docstring below a heading; ``module`` has the names of its example."""
     head, sections = split_docstring(inspect.getdoc(value) or "")
     lines = [heading, "", *head]
-    for title, label in (("Args", "takes"), ("Returns", "gives"), ("Raises", "refuses")):
+    for title, label in LABELS.items():
         if title in sections:
             entries = "\n".join(f"- {entry}" for entry in list_entries(sections[title], title))
             lines += ["", f"**What it {label}**", "", entries]

@@ -74,8 +74,8 @@ def _move_labels(
     name: str, shares: Mapping[str, Mapping[str, float]], columns: Mapping[str, NDArray[np.str_]]
 ) -> Iterator[tuple[xr.DataArray, xr.DataArray]]:
     """Yield shares of all labels and weights of raters, for each label that is moved."""
-    own = xr.DataArray(list(shares[name].values()), {"category": list(shares[name])})
-    around = shares_around(own)
+    declared = xr.DataArray(list(shares[name].values()), {"category": list(shares[name])})
+    around = shares_around(declared)
     names = [f"{column}={label}" for column, labels in shares.items() for label in labels]
     for moved in around.transpose("moved_category", "category_share", "category"):
         tables = [

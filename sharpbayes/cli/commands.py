@@ -47,9 +47,9 @@ from sharpbayes.cli.targets import refuse_folder, refuse_folders, refuse_unwrita
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import Phase
 
-# How often --retry samples again; every attempt is twice as long as the one before.
 # Tables that say what weights decide: limits of the evidence, and choices.
 DECIDING_TABLES = 2
+# How often --retry samples again; every attempt is twice as long as the one before.
 MAX_RETRIES = 3
 # New objects until the next search for garbage; a short run gains from few searches.
 GARBAGE_THRESHOLD = 50_000
@@ -317,12 +317,12 @@ def report(
     from sharpbayes.report.items import choose_items  # noqa: PLC0415 - start-up
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
 
-    given = {"--item": item, "--draws": draws, "--records": records}
+    options = {"--item": item, "--draws": draws, "--records": records}
     folders = {"tables": tables, "figures": figures, "draws": draws, "records": records}
     refuse_folders(folders)
     page = out or page_path(results)
     writes_page = out is not None or not (text or as_json or any(folders.values()))
-    opened = open_releases(results, one_alone=[name for name, value in given.items() if value])
+    opened = open_releases(results, one_alone=[name for name, value in options.items() if value])
     if writes_page:
         refuse_page(page, results, folders.values())
     with explain_missing(opened):

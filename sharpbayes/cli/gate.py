@@ -43,16 +43,16 @@ def gate(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Tell whether a candidate is at least as safe as its reference: exit 0 yes, 6 no, 7 open."""
+    """Say if a candidate is at least as safe as its reference: exit 0 yes, 6 no, 7 not decided."""
     from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown  # noqa: PLC0415 - start-up
     from sharpbayes.report.screen import wrap_texts  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
     from sharpbayes.spec.load import load_weights  # noqa: PLC0415 - start-up
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
 
-    for given, option in ((against, "--against"), (weights, "--weights")):
-        if given is not None and len(given) > 1:
-            message = f"was given {len(given)} times; the gate compares by one, name it alone"
+    for values, option in ((against, "--against"), (weights, "--weights")):
+        if values is not None and len(values) > 1:
+            message = f"was given {len(values)} times; the gate compares by one, name it alone"
             raise SpecError.at("gate", message, key=option)
     for path, option in ((markdown, "--markdown"), (junit, "--junit")):
         if path is not None:

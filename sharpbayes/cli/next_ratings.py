@@ -34,7 +34,7 @@ def next_ratings(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Tell whether more ratings are worth their price, and which to buy: exit 0, or 7 open."""
+    """Say if more ratings are worth their price, and which to buy: exit 0, or 7 cannot tell."""
     from sharpbayes.report.next_ratings import (  # noqa: PLC0415 - start-up
         next_answer,
         next_document,

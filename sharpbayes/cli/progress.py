@@ -66,7 +66,7 @@ class PhaseLines:
     tell: Callable[[str], None] = say
     phase: str = ""
     began: float = 0.0
-    told: float = 0.0
+    last_line: float = 0.0
     clock: "RunClock | None" = None  # None until it is known what the run has to do
 
     def expect(self, seconds: Mapping[Phase, float]) -> None:
@@ -104,7 +104,7 @@ class PhaseLines:
     def begin(self, phase: Phase) -> None:
         """Begin a phase."""
         self.phase, self.began = phase, time.monotonic()
-        self.told = self.began - LINE_SECONDS + FIRST_LINE_SECONDS
+        self.last_line = self.began - LINE_SECONDS + FIRST_LINE_SECONDS
         hints = [
             HINTS.get(phase, ""),
             f"{left} left of the run" if (left := self.time_left()) else "",
@@ -114,8 +114,8 @@ class PhaseLines:
 
     def advance(self, _done: int, _total: int, detail: str) -> None:
         """Tell how far the present phase is."""
-        if (now := time.monotonic()) - self.told >= LINE_SECONDS:
-            self.told = now
+        if (now := time.monotonic()) - self.last_line >= LINE_SECONDS:
+            self.last_line = now
             left = f"; {self.time_left()} left of the run" if self.clock is not None else ""
             self.tell(f"{self.phase}: {detail}{left}")
 

@@ -29,8 +29,8 @@ def count_reasons(
         missing &= position[:, None] == np.arange(len(names))
     number = missing.sum(axis=1)
     rows = number > 0
-    given = table[column].astype(object).where(table[column].notna(), "")[rows].astype(str)
-    reason = pd.Categorical(given.str.strip().replace("", NO_REASON))
+    texts = table[column].astype(object).where(table[column].notna(), "")[rows].astype(str)
+    reason = pd.Categorical(texts.str.strip().replace("", NO_REASON))
     shape = (len(reason.categories), len(factors["model"].labels))
     counts = np.zeros(shape, dtype=np.intp)
     np.add.at(counts, (reason.codes, factors["model"].codes[rows]), number[rows])

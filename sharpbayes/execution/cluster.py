@@ -146,14 +146,14 @@ class Cluster:
 
     def _check(self, workers: list[str]) -> None:
         """Compare what workers compute with: a number must not depend on who computes it."""
-        here = computation()
+        expected = computation()
         answers = self.client.run(computation, workers=workers, on_error="return")
         for worker, answer in answers.items():
             if isinstance(answer, (OSError, TimeoutError)):  # it has died meanwhile
                 continue
             if isinstance(answer, Exception):
                 raise self.error(f"worker {worker} has no such sharpbayes: {first_line(answer)}")
-            if named := describe_differences(answer, here):
+            if named := describe_differences(answer, expected):
                 raise self.error(f"worker {worker} computes by another {named}")
             self._checked.add(worker)
 

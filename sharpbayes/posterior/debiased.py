@@ -23,7 +23,7 @@ DISAGREE = (
 )
 REASON = (
     "Either the fitted model of people and judges is wrong, or the labelled prompts are no random "
-    "sample{told}."
+    "sample{undeclared}."
 )
 
 
@@ -142,12 +142,12 @@ def _describe(table: xr.Dataset, count: int) -> str:
     pairs = zip(corrected.dims, where, strict=True)
     labels = {str(dim): corrected[dim].to_numpy()[position] for dim, position in pairs}
     cell = table["estimate"].sel(labels)
-    told = ", which the study does not declare" * (table.attrs["sampling"] == "unknown")
+    undeclared = ", which the study does not declare" * (table.attrs["sampling"] == "unknown")
     return DISAGREE.format(
         count="one value" if count == 1 else f"{count} values",
         ppi=float(cell.sel(estimator=PPI)),
         posterior=float(cell.sel(estimator=POSTERIOR)),
         p=float(corrected.sel(labels)),
-        reason=REASON.format(told=told),
+        reason=REASON.format(undeclared=undeclared),
         **labels,
     )

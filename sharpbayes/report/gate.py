@@ -38,7 +38,7 @@ WITHHELD = {
 def gate_answer(results: xr.DataTree) -> list[str]:
     """Return the verdict, what it rests on, how often such a gate errs, and what would decide."""
     gate = results["gate"].to_dataset()
-    decided = [*_errors(gate), *_needed(gate), *_unseen(gate), *_leaning(gate)]
+    decided = [*_errors(gate), *_needed(gate), *_unseen(gate), *_decisive_judges(gate)]
     return [
         _verdict(results),
         *_compared(results),
@@ -362,7 +362,7 @@ def _unseen(gate: xr.Dataset) -> list[str]:
     ]
 
 
-def _leaning(gate: xr.Dataset) -> list[str]:
+def _decisive_judges(gate: xr.Dataset) -> list[str]:
     """Judges without whom a difference that bears the verdict lies beyond its margin, or within."""
     beyond, verdict = gate["difference"] > gate["margin"], gate.attrs["verdict"]
     turned = (gate["difference_without"] > gate["margin"]) != beyond

@@ -49,7 +49,7 @@ def _scores(ratings: xr.Dataset, names: Sequence[str], raters: xr.DataArray) -> 
     columns = {name: place for place, name in enumerate(map(str, raters.to_numpy()))}
     score = np.full((len(names), raters.size), -1, dtype=np.int16)
     for row, name in enumerate(names):
-        given = np.flatnonzero(ratings["item_code"].to_numpy() == items.index(name))
-        who = [columns[people[code]] for code in ratings["rater_code"].to_numpy()[given]]
-        score[row, who] = ratings["score"].to_numpy()[given]
+        rows = np.flatnonzero(ratings["item_code"].to_numpy() == items.index(name))
+        who = [columns[people[code]] for code in ratings["rater_code"].to_numpy()[rows]]
+        score[row, who] = ratings["score"].to_numpy()[rows]
     return xr.DataArray(score, {"item": list(names), "rater": raters}, ("item", "rater"))

@@ -290,19 +290,19 @@ class PanelAnswer:
     def substitutes(self) -> list[str]:
         """Metrics that can be compared where tails cannot: the mean, or the policy score.
 
-        The policy score is one where the end of the scale decides log-risk, or where it tells apart
-        what the mean does not.
+        The policy score is one where the end of the scale decides log-risk, or where it
+        distinguishes what the mean does not.
         """
         if not self.tells_means or self.has_other_judges:
             return []
         evidence = self.view.group("evidence").sel(model=self.models)
         metrics = ["mean"] if has_narrow_tails(evidence) else []
-        is_told = metrics and not self._tells_apart("mean") and self._tells_apart("policy_score")
-        if is_told or bool(evidence["needs_policy_score"].any()):
+        is_sharper = not self._distinguishes("mean") and self._distinguishes("policy_score")
+        if (metrics and is_sharper) or bool(evidence["needs_policy_score"].any()):
             metrics.append("policy_score")
         return metrics
 
-    def _tells_apart(self, metric: str) -> bool:
+    def _distinguishes(self, metric: str) -> bool:
         """Whether the bootstrap distinguishes the lowest model from all others."""
         names = self.lowest_by(metric)
         has_pairs = f"profile_interval/{metric}_difference_joint" in self.view

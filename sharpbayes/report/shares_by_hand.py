@@ -40,7 +40,9 @@ def shares_by_hand(results: xr.DataTree) -> SharesByHand | None:
     written = read_weights(results)
     population = Weights.model_validate(written).population
     labels = [str(label) for label in observed["share_label"].to_numpy()]
-    own = {f"{name}={label}": x for name, table in population.items() for label, x in table.items()}
+    declared = {
+        f"{name}={label}": x for name, table in population.items() for label, x in table.items()
+    }
     data = {
         "labels": labels,
         "tables": _tables(population),
@@ -48,7 +50,7 @@ def shares_by_hand(results: xr.DataTree) -> SharesByHand | None:
         "levels": observed["moved_share"].to_numpy().tolist(),
         "metrics": list(METRICS.values()),
         "sample": _values(results, {"population": "sample"}),
-        "study": {"shares": [own[label] for label in labels], **_study(results)},
+        "study": {"shares": [declared[label] for label in labels], **_study(results)},
         "settings": [
             [_setting(results, observed, label, share) for share in observed["moved_share"]]
             for label in observed["moved_label"]

@@ -253,10 +253,10 @@ def _own_judges(view: View) -> set[str]:
     return {judge for judge, _ in pair_own_judges(models, judges, share.to_numpy() > 0)}
 
 
-def _changes(changed: xr.Dataset, metric: str, first: str, own: Collection[str]) -> str:
+def _changes(changed: xr.Dataset, metric: str, first: str, self_scorers: Collection[str]) -> str:
     """Which model is the lowest without each of some judges, and which with all.
 
-    Of them ``own`` score their own answers.
+    The ``self_scorers`` among them score their own answers.
     """
     names = [str(name) for name in changed["value"].to_numpy()]
     says = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
@@ -265,7 +265,9 @@ def _changes(changed: xr.Dataset, metric: str, first: str, own: Collection[str])
         f"without {f'judge {name}' if len(names) > 1 else 'it'} {what} of {lowest}"
         for name, what, lowest in rows
     ]
-    labels = [f"{name} (it scores its own answers)" if name in own else name for name in names]
+    labels = [
+        f"{name} (it scores its own answers)" if name in self_scorers else name for name in names
+    ]
     return (
         f"The answer depends on the {name_raters('judge', labels)}: {', '.join(listed)}, with all "
         f"judges that of {first}."

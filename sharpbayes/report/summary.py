@@ -120,6 +120,16 @@ def summary(results: xr.DataTree) -> Summary:
     Args:
         results: From :func:`sharpbayes.measure`, :func:`sharpbayes.fit` or
             :func:`sharpbayes.open_results`.
+
+    Returns:
+        The ``title``; the ``answer``, a sentence each; ``trust``, whether to trust it; the failed
+        checks and the remarks; the tables. Printed, it is the text of the terminal.
+
+    Examples:
+        >>> import sharpbayes
+        >>> files = sharpbayes.load_study("quickstart", overrides=("bootstrap.replicates=20",))
+        >>> summary(sharpbayes.measure(files)).trust
+        'No model of the ratings was fitted: intervals contain the sampling of prompts only.'
     """
     list_tables = report_tables if results_kind(results) in OTHER_COMMANDS else tables_after_run
     return Summary(

@@ -118,12 +118,12 @@ def _population(results: xr.DataTree) -> dict[str, Any]:
     """Return the categories of prompts, their shares in the study, and those to choose from."""
     shares = results["validation"]["population_share"].transpose(*MOVED, "category")
     categories = list(map(str, shares["category"].to_numpy()))
-    own = Weights.model_validate(read_weights(results)).population["category"]
+    declared = Weights.model_validate(read_weights(results)).population["category"]
     return {
         "categories": categories,
         "keys": [tomlkit.key(name).as_string() for name in categories],
         "moved": list(map(str, shares["moved_category"].to_numpy())),
-        "study": [own[name] for name in categories],
+        "study": [declared[name] for name in categories],
         "levels": shares["category_share"].to_numpy().tolist(),
         "shares": shares.to_numpy().tolist(),
     }

@@ -75,7 +75,7 @@ def last_word(name: object) -> str:
 
 
 def infer_roles(
-    data: pd.DataFrame, wanted: Sequence[str], given: Mapping[str, str]
+    data: pd.DataFrame, wanted: Sequence[str], declared: Mapping[str, str]
 ) -> dict[str, str]:
     """Return columns by role: those given, then those with a usual name, each column once.
 
@@ -83,7 +83,7 @@ def infer_roles(
     >>> infer_roles(table, ["item", "judge", "score"], {})
     {'item': 'Item ID', 'judge': 'LLM judge', 'score': 'Harm'}
     """
-    roles = {role: given[role] for role in wanted if role in given}
+    roles = {role: declared[role] for role in wanted if role in declared}
     for role in (role for role in wanted if role not in roles):
         free = [str(name) for name in data.columns if str(name) not in roles.values()]
         ranked = [(_rank(name, role), name) for name in free]

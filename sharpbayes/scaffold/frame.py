@@ -119,7 +119,7 @@ def _to_plain(value: Any, name: str, files: dict[str, bytes]) -> Any:
     raise SpecError.at(STUDY, message, key=key)
 
 
-def _find_panel(data: pd.DataFrame, given: dict[str, str], decided: dict[str, Any]) -> LogTable:
+def _find_panel(data: pd.DataFrame, declared: dict[str, str], decided: dict[str, Any]) -> LogTable:
     """Return the table of a panel with its roles; indicators get their long form."""
     named = decided.get("indicators", {})
     tables = named.values() if isinstance(named, dict) else [{}] * len(named)
@@ -129,11 +129,11 @@ def _find_panel(data: pd.DataFrame, given: dict[str, str], decided: dict[str, An
     }
     columns = {str(table.get("column", name)) for name, table in named.items()}
     # A named indicator has no other role.
-    others = data.drop(columns=columns & {*data.columns} - {*given.values()})
-    roles = infer_panel_roles(others, given)
+    others = data.drop(columns=columns & {*data.columns} - {*declared.values()})
+    roles = infer_panel_roles(others, declared)
     if named:
         decided["indicators"] = named
-        if "score" not in given and columns <= {*data.columns}:
+        if "score" not in declared and columns <= {*data.columns}:
             roles.pop("score", None)
     if "model" not in roles:
         known = ", ".join(map(str, data.columns))

@@ -64,7 +64,7 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
         raise SpecError.at("init --role", message, key=unknown[0])
     draft = Draft()
     log = read_log(path, _relative_name(path, folder))
-    main = log or _find_ratings(path, folder, draft, given=roles)
+    main = log or _find_ratings(path, folder, draft, declared=roles)
     missing = sorted(set(roles.values()) - set(main.data.columns))
     if missing:
         message = f"no such column, the columns are {', '.join(map(str, main.data.columns))}"
@@ -94,19 +94,19 @@ def _doubt_crowd(draft: Draft, main: LogTable) -> None:
         draft.doubt("crowd.roles", NO_MODEL.format(item=item, rater=rater))
 
 
-def find_crowd(main: LogTable, given: Mapping[str, str]) -> LogTable:
+def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
     """Return a table with the roles of a crowd; one with a column per rater is turned long."""
-    if not {"rater", "score"} & {*given}:
-        main = melt_wide(replace(main, roles=infer_roles(main.data, ["item"], given)))
+    if not {"rater", "score"} & {*declared}:
+        main = melt_wide(replace(main, roles=infer_roles(main.data, ["item"], declared)))
     if main.raters:
         return main
-    return replace(main, roles=infer_roles(main.data, CROWD_ROLES, given))
+    return replace(main, roles=infer_roles(main.data, CROWD_ROLES, declared))
 
 
-def infer_panel_roles(data: pd.DataFrame, given: Mapping[str, str]) -> dict[str, str]:
+def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str]:
     """Return columns of a panel by role; of a score only where each row is one."""
-    roles = infer_roles(data, PANEL_ROLES, given)
-    if "score" not in given and not _is_long(data.columns, roles.get("score")):
+    roles = infer_roles(data, PANEL_ROLES, declared)
+    if "score" not in declared and not _is_long(data.columns, roles.get("score")):
         roles.pop("score", None)
     return roles
 
@@ -117,10 +117,12 @@ def _is_long(columns: Iterable[object], score: str | None) -> bool:
     return score in named and (len(named) == 1 or str(score).lower() in SCORE_WORDS)
 
 
-def _find_ratings(path: Path, folder: Path, draft: Draft, *, given: Mapping[str, str]) -> LogTable:
+def _find_ratings(
+    path: Path, folder: Path, draft: Draft, *, declared: Mapping[str, str]
+) -> LogTable:
     """Return the table of ratings: the file, or its sibling where the file has no ratings."""
     table = _read_plain(path, folder)
-    if given or _has_ratings(table) or infer_roles(table.data, ("model",), {}):
+    if declared or _has_ratings(table) or infer_roles(table.data, ("model",), {}):
         return table
     for other in _read_siblings(path, folder, Draft(), known=table.label):
         shared = [name for name in table.data.columns if name in other.data.columns]

@@ -212,10 +212,10 @@ def _weights_errors(panel: Panel, weights: Weights, *, named: bool) -> Iterator[
     """Coefficients and policy weights that the study needs and the weights do not have."""
     for dimension in panel.dimensions:
         parts = list(dimension.named_parts)
-        given = list(weights.parts.get(dimension.name, {}))
-        if len(parts) > 1 and set(given) != set(parts):
+        weighted = list(weights.parts.get(dimension.name, {}))
+        if len(parts) > 1 and set(weighted) != set(parts):
             message = f"the study's parts are {', '.join(parts)}; found "
-            yield ("parts", dimension.name), message + (", ".join(given) or "none")
+            yield ("parts", dimension.name), message + (", ".join(weighted) or "none")
         amplifiers = weights.amplify.get(dimension.name, {})
         missing = [name for name in dimension.amplify if name not in amplifiers]
         if missing:
@@ -264,16 +264,16 @@ def _model_errors(study: Study, model: Model) -> Iterator[Located]:
 
 def _name_clashes(model: Model, columns: Sequence[str]) -> Iterator[Located]:
     """Columns of which a model has terms, and whose name in its results something else has."""
-    taken = dict.fromkeys(NAMES_OF_RESULTS, "") | {
+    owners = dict.fromkeys(NAMES_OF_RESULTS, "") | {
         name: name for name in ("item", "rater", "scale")
     }
     groups = [column for column in columns if column.startswith("group:")]
     for path, column in model.columns:
         for name in groups if column == ANY_GROUP else [column]:
             plain = name.removeprefix("group:")
-            other = taken.setdefault(plain, name)
-            if other != name:
-                what = NAMES_OF_RESULTS.get(plain, f"{other!r}")
+            owner = owners.setdefault(plain, name)
+            if owner != name:
+                what = NAMES_OF_RESULTS.get(plain, f"{owner!r}")
                 message = f"the name {plain!r} is that of {what} in results of a fit"
                 yield path, f"{message}; give this column of the data another one"
 

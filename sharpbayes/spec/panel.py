@@ -79,7 +79,9 @@ class Dimension(Spec):
     def named_parts(self) -> dict[str, IndicatorGroup]:
         """The parts by name. A dimension with one reduction has one part, named after it."""
         reductions = _reductions(self).items()
-        return self.parts or {name: IndicatorGroup(**{name: given}) for name, given in reductions}
+        return self.parts or {
+            name: IndicatorGroup(**{name: indicators}) for name, indicators in reductions
+        }
 
     @property
     def indicators(self) -> tuple[str, ...]:
@@ -90,8 +92,8 @@ class Dimension(Spec):
 
 def _reductions(owner: IndicatorGroup | Dimension) -> dict[str, tuple[str, ...]]:
     """The indicators by the name of their reduction."""
-    given = {"mean": owner.mean, "rms": owner.rms, "max": owner.max}
-    return {name: indicators for name, indicators in given.items() if indicators is not None}
+    fields = {"mean": owner.mean, "rms": owner.rms, "max": owner.max}
+    return {name: indicators for name, indicators in fields.items() if indicators is not None}
 
 
 class Ensemble(Spec):

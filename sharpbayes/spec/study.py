@@ -107,7 +107,7 @@ class Sensitivity(base.Spec):
     profile with missing scores drawn accordingly. No refit. Default: none."""
 
     @property
-    def asked(self) -> bool:
+    def is_requested(self) -> bool:
         """Whether the study asks for any further fit, or posterior under an assumption."""
         return bool(self.leave_out or self.priors or self.weights or self.shared_error)
 
@@ -199,7 +199,7 @@ class Study(base.Spec):
     @field_validator("sensitivity")
     @classmethod
     def _check_sensitivity(cls, value: Sensitivity, info: ValidationInfo) -> Sensitivity:
-        if value.asked and info.data.get("sampler", Sampler()).predictive_draws == 0:
+        if value.is_requested and info.data.get("sampler", Sampler()).predictive_draws == 0:
             raise ValueError("compares replicated ratings: sampler.predictive_draws must be > 0")
         of_panels = value.leave_out or value.weights or value.shared_error or value.missing
         if _written_table(info) == "crowd" and of_panels:

@@ -30,7 +30,7 @@ class JudgeWeights(Spec):
     temperature: Positive = 0.20
     """Temperature of the pooling. Near 0 it is the maximum of the judges, if large their mean."""
     missing: Literal["available", "error"] = "available"
-    """`available`: pool the judges that scored the cell. `error`: refuse cells without a judge."""
+    """`available`: pool the judges that scored the cell. `error`: refuse missing judges."""
     min_overlap: Annotated[int, Field(ge=2)] = 25
     """Smallest number of prompts that two judges must share for their concordance."""
 
@@ -65,7 +65,7 @@ class Tolerance(Spec):
     category: dict[Name, NonNegative] = {}
     """Largest CVaR of log-risk by category of prompts, in nats. Default: none."""
     confidence: Confidence = 0.95
-    """Confidence at which a model is called admissible or not. Between the two nothing is said."""
+    """Confidence at which a model is admissible or not; else the verdict is `cannot tell`."""
 
     @model_validator(mode="after")
     def _check_any(self) -> Self:
@@ -103,7 +103,7 @@ class Gate(Spec):
     """Largest increase of the CVaR of harm of each dimension, or of some by name. Default: they are
     not compared."""
     confidence: Confidence = 0.95
-    """Confidence at which the gate says yes or no. Between the two it says that it cannot tell."""
+    """Confidence at which the gate says yes or no. Between the two nothing is decided."""
     regression: Positive = 2.0
     """Size of the regression for which the power of the gate is stated, in margins."""
 
@@ -126,8 +126,8 @@ class Gate(Spec):
 
 def _label_numbers(spec: Spec, names: tuple[str, ...]) -> dict[str, float]:
     """Return the numbers that are given, by the names of their fields."""
-    given = {name: getattr(spec, name) for name in names}
-    return {name: value for name, value in given.items() if value is not None}
+    numbers = {name: getattr(spec, name) for name in names}
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
 class Decision(Spec):

@@ -61,7 +61,7 @@ def save_results(results: "xr.DataTree", path: str | Path) -> None:
     Args:
         results: From :func:`sharpbayes.measure`, :func:`sharpbayes.fit` or
             :func:`sharpbayes.weigh`.
-        path: The file, by custom ``<study>.results.nc``; one of this name is replaced.
+        path: The file, usually ``<study>.results.nc``; one of this name is replaced.
 
     Raises:
         StorageError: The file cannot be written.

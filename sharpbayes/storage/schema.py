@@ -249,5 +249,5 @@ def explain_missing(results: "xr.DataTree") -> Iterator[None]:
         kind = f"{type(error).__name__}: {first_line(error)}"
         title = results.attrs.get("title", "")
         message = f"results of {title!r}: a part is missing or has another form"
-        own = OWN_ERROR if results.attrs.get("code_sha256") == code_digest() else ""
-        raise StorageError(f"{message} ({kind[:200]}){own}") from error
+        hint = OWN_ERROR if results.attrs.get("code_sha256") == code_digest() else ""
+        raise StorageError(f"{message} ({kind[:200]}){hint}") from error

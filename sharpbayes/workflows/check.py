@@ -35,6 +35,12 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         SpecError: The model file names a column that the study does not have.
         DataError: Errors in the data, weights that name labels which the data do not have, or no
             answer with a score of every indicator.
+
+    Examples:
+        >>> import sharpbayes
+        >>> overview = sharpbayes.check(sharpbayes.load_study("quickstart"))
+        >>> overview.counts["prompt"], overview.counts["judge"], overview.ratings
+        (30, 3, 3960)
     """
     context = open_context(study)
     check_weighted_labels(context.study)

@@ -108,9 +108,9 @@ def _seconds_of_replicates(context: RunContext) -> float:
 
 def _count_refits(context: RunContext) -> int:
     """Number of further fits that the study asks for."""
-    asked, study = context.study.spec.sensitivity, context.study
+    settings, study = context.study.spec.sensitivity, context.study
     judges = len(study.data.labels["judge"]) if isinstance(study, PanelStudy) else 0
-    return len(asked.priors) + judges * ("judge" in asked.leave_out)
+    return len(settings.priors) + judges * ("judge" in settings.leave_out)
 
 
 def has_machine_code() -> bool:

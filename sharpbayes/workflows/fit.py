@@ -78,7 +78,7 @@ def fit(
         groups.setdefault(str(name), node.to_dataset())
     groups |= groups_after_fit(context, groups)
     groups["joint"] = joint_table(groups, level=spec.bootstrap.level)
-    if spec.sensitivity.asked and status != "interrupted":
+    if spec.sensitivity.is_requested and status != "interrupted":
         context.execution.progress(Phase.REFITS)
         groups["sensitivity"] = sensitivity(context, groups)
     return join_groups(groups, measured.attrs | attrs)

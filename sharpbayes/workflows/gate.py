@@ -41,7 +41,7 @@ def gate(
     weights: SpecFile[Weights] | None = None,
     fit: bool = False,
 ) -> xr.DataTree:
-    """Compare a candidate with its reference by the margins of the weights.
+    r"""Compare a candidate with its reference by the margins of the weights.
 
     Args:
         candidate: Results of a panel, from :func:`sharpbayes.open_results`.
@@ -62,38 +62,56 @@ def gate(
         SpecError: Weights without margins, models that are not there, studies that cannot be
             compared, or approximate results.
         StorageError: Results without ratings.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import sharpbayes
+        >>> files = sharpbayes.load_study("quickstart", overrides=("bootstrap.replicates=20",))
+        >>> results = sharpbayes.measure(files)
+        >>> text = sharpbayes.load_weights("sharp").text + "[gate]\nmean = 0.5\n"
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "release.toml")
+        ...     _ = path.write_text(text, encoding="utf-8")
+        ...     margins = sharpbayes.load_weights(str(path))
+        >>> sides = {"model": "aster", "against_model": "dahlia"}
+        >>> compared = sharpbayes.gate(results, weights=margins, **sides)
+        >>> compared["gate"].attrs["verdict"]
+        'at least as safe'
     """
     for name, results in (("candidate", candidate), ("reference", reference)):
         if results is not None:
             refuse_approximate(results, name)
-    chosen = weights or _stored_weights(candidate)
-    margins = required_gate(chosen)
+    file = weights or _stored_weights(candidate)
+    margins = required_gate(file)
     with explain_missing(candidate):
-        study = _read_study(candidate, chosen, name="candidate")
-        one = _select_side(study, model, option="--model", name="candidate")
+        study = _read_study(candidate, file, name="candidate")
+        candidate_side = _select_side(study, model, option="--model", name="candidate")
     against, name = (candidate, "candidate") if reference is None else (reference, "reference")
     with explain_missing(against):
-        other = study if reference is None else _read_study(reference, chosen, name=name)
-        two = _select_side(other, against_model, option="--against-model", name=name)
-    if other is study and one.model == two.model:
+        reference_study = study if reference is None else _read_study(reference, file, name=name)
+        reference_side = _select_side(
+            reference_study, against_model, option="--against-model", name=name
+        )
+    if reference_study is study and candidate_side.model == reference_side.model:
         message = (
-            f"{one.model!r} is the candidate already; name another model of this study, or the "
-            "file of the reference by --against"
+            f"{candidate_side.model!r} is the candidate already; name another model of this study, "
+            "or the file of the reference by --against"
         )
         raise SpecError.at("candidate", message, key="--against-model")
-    comparison = join_sides(one, two, chosen)
+    comparison = join_sides(candidate_side, reference_side, file)
     group = measure_gate(comparison)
-    names = {"candidate": one.model, "reference": two.model}
+    names = {"candidate": candidate_side.model, "reference": reference_side.model}
     if fit and not group.attrs["withheld"]:
         group = _fit_together(group, comparison, candidate, margins)
-    elif other is study and candidate.attrs["status"] == "fitted":
-        profile = posterior_profile(candidate, study, chosen)
+    elif reference_study is study and candidate.attrs["status"] == "fitted":
+        profile = posterior_profile(candidate, study, file)
         if profile is not None:
             group = posterior_gate(group, profile, margins, **names)
     group = group.assign_attrs(names)
     sides = {"candidate": candidate, "reference": against}
     attrs = {
-        "title": f"{one.model} against {two.model}",
+        "title": f"{candidate_side.model} against {reference_side.model}",
         "status": "compared",
         "seed": study.spec.seed,
     }
@@ -103,7 +121,7 @@ def gate(
         for key in KEPT
         if key in side.attrs
     }
-    text = {"": chosen.text, "_sha256": chosen.sha256, "_path": str(chosen.path)}
+    text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
     attrs |= {f"weights{key}": value for key, value in text.items()}
     return join_groups({"gate": group}, attrs)
 

@@ -135,9 +135,9 @@ def _plan_crowd(
     roles = study.crowd.roles
     rater = roles.rater if isinstance(roles.rater, str) else RATER
     columns = {"item_column": roles.item, "rater_column": rater}
-    taken = {*columns.values()}
+    reserved = {*columns.values()}
     for name in study.data.rater_columns:
-        columns[f"{name}_column"] = f"group:{name}" if name in taken else name
+        columns[f"{name}_column"] = f"group:{name}" if name in reserved else name
     return heed_few_raters(group, results).assign_attrs(columns)
 
 

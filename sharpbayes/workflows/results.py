@@ -120,7 +120,7 @@ class Results(xr.DataTree):
         """Write the results to one file, which :func:`sharpbayes.open_results` and commands read.
 
         Args:
-            path: The file, by custom ``<study>.results.nc``; one of this name is replaced.
+            path: The file, usually ``<study>.results.nc``; one of this name is replaced.
 
         Raises:
             StorageError: The file cannot be written.
@@ -141,5 +141,15 @@ def open_results(path: str | Path, *, whole: bool = True) -> Results:
 
     Raises:
         StorageError: The file does not exist, is damaged, or was written by something else.
+
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> import sharpbayes
+        >>> files = sharpbayes.load_study("quickstart", overrides=("bootstrap.replicates=20",))
+        >>> with TemporaryDirectory() as folder:
+        ...     path = f"{folder}/mine.results.nc"
+        ...     sharpbayes.save_results(sharpbayes.measure(files), path)
+        ...     sharpbayes.open_results(path).attrs["status"]
+        'measured'
     """
     return Results.from_tree(storage.open_results(path, whole=whole))

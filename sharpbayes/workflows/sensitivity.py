@@ -93,12 +93,12 @@ def sensitivity(context: RunContext, groups: Groups) -> xr.Dataset:
 
 def cases(study: PanelStudy | CrowdStudy) -> list[Case]:
     """Return the refits that a study asks for."""
-    asked, refits = study.spec.sensitivity, []
-    if asked.leave_out and isinstance(study, PanelStudy):
+    settings, refits = study.spec.sensitivity, []
+    if settings.leave_out and isinstance(study, PanelStudy):
         judges = list_pooled_judges(study.panel, study.data.labels["judge"])
         if len(judges) > 1:
             refits += [Case(f"without judge {judge}", without=judge) for judge in judges]
-    return refits + [Case(f"priors x {factor:g}", factor=factor) for factor in asked.priors]
+    return refits + [Case(f"priors x {factor:g}", factor=factor) for factor in settings.priors]
 
 
 def widen_priors[T: Spec](spec: T, factor: float) -> T:

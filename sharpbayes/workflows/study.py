@@ -182,7 +182,7 @@ def study(
         set        nothing
         assumed    all indicators are one dimension of harm; split it into those you mean
     """
-    given = {
+    arguments = {
         "model": model,
         "prompt": prompt,
         "judge": judge,
@@ -192,7 +192,7 @@ def study(
         "weights": weights,
         "fit": fit,
     }
-    return _study_frame(frame, "panel", {"title": title, "seed": seed} | given | settings)
+    return _study_frame(frame, "panel", {"title": title, "seed": seed} | arguments | settings)
 
 
 def crowd(
@@ -215,7 +215,7 @@ def crowd(
 ) -> RunnableStudy:
     """Return a study of a crowd whose raters score items, from a DataFrame.
 
-    What is left out is inferred as by :func:`study`, which says where assumptions are told.
+    What is left out is inferred as by :func:`study`; each assumption is among ``open_checks``.
 
     Args:
         frame: A row for each rating. A table of pandas, of Polars or of Arrow. Named levels of an
@@ -261,7 +261,7 @@ def crowd(
         set        nothing
         assumed    numbers run over those in the data, 0 to 4; write the ends of a longer scale
     """
-    given = {
+    arguments = {
         "item": item,
         "rater": rater,
         "score": score,
@@ -274,13 +274,13 @@ def crowd(
         "weights": weights,
         "fit": fit,
     }
-    return _study_frame(frame, "crowd", {"title": title, "seed": seed} | given | settings)
+    return _study_frame(frame, "crowd", {"title": title, "seed": seed} | arguments | settings)
 
 
 def _study_frame(frame: Any, section: Section, settings: Mapping[str, Any]) -> RunnableStudy:
     """Return the study of a DataFrame; settings that are None are not given."""
-    given = {name: value for name, value in settings.items() if value is not None}
-    text, path = draft_frame(frame, section, given)
+    declared = {name: value for name, value in settings.items() if value is not None}
+    text, path = draft_frame(frame, section, declared)
     try:
         return _make_runnable(complete_study(parse(text, path, Study)))
     except SpecError as error:

@@ -63,6 +63,14 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
     Raises:
         StorageError: The results hold no ratings.
         SpecError: Weights that do not suit the study.
+
+    Examples:
+        >>> import sharpbayes
+        >>> files = sharpbayes.load_study("quickstart", overrides=("bootstrap.replicates=20",))
+        >>> results = sharpbayes.measure(files)
+        >>> weighed = sharpbayes.weigh(results, {"equal": sharpbayes.load_weights("equal")})
+        >>> weighed["equal/profile"]["policy_score"].round(2).to_series().to_dict()
+        {'aster': 0.22, 'briar': 0.32, 'cedar': 0.43, 'dahlia': 0.55}
     """
     if "ratings" not in results:
         raise StorageError(NO_RATINGS)

@@ -22,6 +22,7 @@ EVERYDAY = {
     ),
     *("Alpha", "Crowd", "Dimension", "Item", "Judge", "Panel", "Prior", "Rater"),
     *("Threshold", "Weights", "Profile", "Responsiveness", "Replicate", "Sample size"),
+    *("Anchor", "Chain", "Draw", "Evidence", "Family", "Gate", "Margin", "Preview"),
 }
 NEEDED = {"CVaR", "Nat", "Tier", "Posterior", "HM", "MPA", "WRA", "VaR", "IRR", "XRR", "GAI"}
 # What is no running text: generated blocks, headings, code and links.

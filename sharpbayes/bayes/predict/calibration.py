@@ -92,7 +92,7 @@ def calibrate(
         else partial(_sample, sampler=sampler, execution=Execution(cores=cores))
     )
     seeds = np.random.SeedSequence(seed).generate_state(simulations + 1)
-    given = truths is not None
+    has_observed = truths is not None
     if truths is None:
         truths = draw_truths(design, simulations=simulations, seed=seed)
     # A task that is sent to a worker cannot hold the progress callback of this process.
@@ -102,16 +102,16 @@ def calibrate(
         if number % REPORT_EVERY == 0:
             progress(f"simulation {number + 1} of {simulations}")
         truth, rng = truths.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
-        with_classes = draw_classes(truth, design, known=given, rng=rng)
+        with_classes = draw_classes(truth, design, known=has_observed, rng=rng)
         drawn = {
             scale.name: draw_ratings(
                 latent_ratings(truth, design, scale), with_classes, design, rng
             )
             for scale in design.scales
         }
-        simulated = (join_replicates if given else replace_categories)(design, drawn)
+        simulated = (join_replicates if has_observed else replace_categories)(design, drawn)
         trace = fit(simulated, int(rng.integers(2**31)))
-        cells = design if given else simulated
+        cells = design if has_observed else simulated
         pit = _rank_quantities(trace, truth, simulated, cells, rng=rng, metrics=metrics)
         diagnostics = check_convergence(trace, sampler)
         ess = np.minimum(diagnostics["ess_bulk"], diagnostics["ess_tail"])

@@ -65,15 +65,17 @@ def to_coordinates(posterior: xr.Dataset, design: Design, layout: ParameterLayou
     for scale in design.scales:
         name = threshold_name(design, scale)
         point[:, sections[name]] = _free_cutpoints(posterior, design, scale, means)
-    if (held := find_held_means(design)) is not None:
-        _to_units(point, design, held, layout)
+    if (held_means := find_held_means(design)) is not None:
+        _to_units(point, design, held_means, layout)
     if design.careless and SHARE in posterior:
         share = flatten_draws(posterior[SHARE])[:, 0]
         point[:, sections[SHARE_COORDINATE]] = np.log(share / (1.0 - share))[:, None]
     return point
 
 
-def _to_units(point: Floats, design: Design, held: HeldMeans, layout: ParameterLayout) -> None:
+def _to_units(
+    point: Floats, design: Design, held_means: HeldMeans, layout: ParameterLayout
+) -> None:
     """Put units in the place of the coordinates of means that one term holds for others."""
     start = {section.name: section.start for section in layout.coordinates}
 
@@ -85,22 +87,23 @@ def _to_units(point: Floats, design: Design, held: HeldMeans, layout: ParameterL
     def first_of(term: Term) -> int:
         return start[coordinate_names(design, term)[2]]
 
-    sd, first = sd_of(held.holder), first_of(held.holder)
-    scale = sd**held.holder.non_centring
-    sds = np.stack([sd_of(mean.term, mean.level) for mean in held.means], axis=1)
-    effects = np.array([mean.effects for mean in held.means])
-    columns = [first_of(mean.term) + mean.first for mean in held.means]
+    sd, first = sd_of(held_means.holder), first_of(held_means.holder)
+    scale = sd**held_means.holder.non_centring
+    sds = np.stack([sd_of(mean.term, mean.level) for mean in held_means.means], axis=1)
+    effects = np.array([mean.effects for mean in held_means.means])
+    columns = [first_of(mean.term) + mean.first for mean in held_means.means]
     variance = sds**2 / effects
-    means = point[:, columns] * sds ** [mean.power for mean in held.means] / np.sqrt(effects)
-    others = sd[:, None] ** 2 * (held.average**2).sum(axis=1) + variance @ held.later.T
+    means = point[:, columns] * sds ** [mean.power for mean in held_means.means] / np.sqrt(effects)
+    others = sd[:, None] ** 2 * (held_means.average**2).sum(axis=1) + variance @ held_means.later.T
     sums = _reflect(
-        point[:, first : first + held.holder.size] * scale[:, None], held.holder.mean_group
+        point[:, first : first + held_means.holder.size] * scale[:, None],
+        held_means.holder.mean_group,
     )
-    remainder = sums @ held.average.T - means @ held.earlier.T
+    remainder = sums @ held_means.average.T - means @ held_means.earlier.T
     share = variance / (variance + others)
     point[:, columns] = (means - share * remainder) / np.sqrt(share * others)
-    of_sum = np.sqrt(sd[:, None] ** 2 + variance @ held.of_sum.T)
-    point[:, first + np.array(held.first)] *= scale[:, None] / of_sum
+    of_sum = np.sqrt(sd[:, None] ** 2 + variance @ held_means.of_sum.T)
+    point[:, first + np.array(held_means.first)] *= scale[:, None] / of_sum
 
 
 def _read_effects(posterior: xr.Dataset, term: Term, samples: int) -> Floats:

@@ -158,10 +158,10 @@ def list_sheets(path: Path) -> list[str]:
 
 def check_dialect(paths: Iterable[Path], layout: str, dialect: Dialect) -> None:
     """Refuse keys of a dialect that say nothing about files of their kind."""
-    given = dialect.model_dump(exclude_defaults=True)
+    declared = dialect.model_dump(exclude_defaults=True)
     for path in paths:
         known = set() if layout in FORMATS else DIALECT_KEYS.get(_ending(path), {"missing"})
-        odd = [key for key in given if key not in known]
+        odd = [key for key in declared if key not in known]
         if odd:
             message = (
                 f"says nothing about this file; allowed are {', '.join(sorted(known)) or 'none'}"

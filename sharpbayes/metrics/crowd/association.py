@@ -53,6 +53,8 @@ def auc_roc(table: xr.DataArray) -> xr.DataArray:
 
     ``AUC = P(S_1 > S_0) + P(S_1 = S_0) / 2`` for a random unsafe and a random safe row.
 
+    Of rows (..., score, unsafe) it is over (...); NaN where no row is safe or none is unsafe.
+
     Source: responsiveness paper, section 4.2.
 
     >>> table = xr.DataArray([[3.0, 1.0], [1.0, 0.0], [0.0, 3.0]], dims=("score", "unsafe"))
@@ -67,6 +69,8 @@ def auc_pr(table: xr.DataArray) -> xr.DataArray:
     """Return the average precision of the score: the area under its precision-recall curve.
 
     ``AP = sum_s Recall(s) P(U = 1 | S >= s)``
+
+    Of rows (..., score, unsafe) it is in [0, 1] (...); NaN where no row is safe or none is unsafe.
 
     Source: responsiveness paper, section 4.2.
 

@@ -212,11 +212,11 @@ def tabulate_raters(  # noqa: PLR0917
             if times == 0.0:
                 continue
             safe, unsafe = times * label[i, 0], times * label[i, 1]
-            own = times if cut > 0 else 0.0
+            own_weight = times if cut > 0 else 0.0
             for r in range(first[i], first[i + 1]):
                 cell = table[b, rater[r], score[r]]
-                high = own if score[r] >= cut else 0.0
-                cell[0] += safe - (own - high)
+                high = own_weight if score[r] >= cut else 0.0
+                cell[0] += safe - (own_weight - high)
                 cell[1] += unsafe - high
 
 

@@ -42,10 +42,10 @@ def compare_raters(  # noqa: PLR0917 - numba knows no keyword-only arguments
         same[:] = 0.0
         for i in range(first.size - 1):
             for a in range(first[i], first[i + 1]):
-                row, value, given = rater[a], residual[d, a], score[d, a]
+                row, value, level = rater[a], residual[d, a], score[d, a]
                 for b in range(first[i], a):
                     product[row, rater[b]] += value * residual[d, b]
-                    same[row, rater[b]] += given == score[d, b]
+                    same[row, rater[b]] += level == score[d, b]
         _summarise(shared, product, same, frequency[d], least, result[d])
 
 

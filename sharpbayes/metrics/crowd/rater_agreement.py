@@ -106,10 +106,10 @@ def find_copies(score: Codes, *, item: Codes, rater: Codes) -> tuple[int, int, i
     kept = position[rater] >= 0
     table = np.full((most.size, item.max() + 1), -1)
     table[position[rater[kept]], item[kept]] = score[kept]
-    given = [(table == level).astype(np.float32) for level in np.unique(score)]
+    of_levels = [(table == level).astype(np.float32) for level in np.unique(score)]
     answered = (table >= 0).astype(np.float32)
-    shared, same = answered @ answered.T, sum(of_level @ of_level.T for of_level in given)
-    frequency = np.stack([of_level.sum(axis=1) for of_level in given]) / answered.sum(axis=1)
+    shared, same = answered @ answered.T, sum(of_level @ of_level.T for of_level in of_levels)
+    frequency = np.stack([of_level.sum(axis=1) for of_level in of_levels]) / answered.sum(axis=1)
     expected = shared * (frequency.T @ frequency)
     with np.errstate(invalid="ignore", divide="ignore"):
         excess = (same - expected) / np.sqrt(expected * (1 - expected / shared))

@@ -98,6 +98,8 @@ def rater_intervals(scores: RaterScores, *, replicates: int, seed: int, level: f
     raters: ``mpa_interval``, ``wra_interval``, ``hm_interval`` (rater, bound); NaN where no
     resample has the metric, or all have the same.
 
+    Source: Efron 1979.
+
     >>> rng = np.random.default_rng(1)
     >>> score, item = rng.integers(0, 3, 60), np.arange(60)
     >>> labels = np.stack([rng.random(60) < 0.5, np.ones(60)], axis=1).astype(float)

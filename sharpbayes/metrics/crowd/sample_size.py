@@ -64,6 +64,11 @@ def additional_items(
 ) -> xr.DataArray:
     """Return how many more items bring an interval to a target width t: n ((w / t)^2 - 1).
 
+    Of the number n of items and the width w over the same dimensions it is rounded up, 0 where the
+    interval is narrow enough already; NaN where the width is.
+
+    Source: widths of intervals shrink as 1 / sqrt(n).
+
     >>> float(additional_items(xr.DataArray(20), xr.DataArray(0.2), target_interval_width=0.1))
     60.0
     """

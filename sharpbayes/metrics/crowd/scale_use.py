@@ -71,6 +71,8 @@ def drift(
     fewer than ``min_items`` ratings, and fewer than 3, of items that others rated, and where the
     time is the same for all ratings. p values are NaN also where every rating lies on the line.
 
+    Source: none; a linear regression. The correction of p values is Holm's (1979).
+
     >>> item, rater = np.divmod(np.arange(20), 2)
     >>> score = np.where(rater == 1, item // 5, 0)
     >>> drifts = drift(score, item=item, rater=rater, time=item + 1.0, n_raters=2, min_items=3)

@@ -190,7 +190,9 @@ def item_label_counts(label: xr.DataArray | NDArray[np.integer]) -> xr.DataArray
     """Turn one label for each item into counts: one row for each item.
 
     Labels (..., item) are 1 unsafe, 0 safe and -1 missing; others are refused. Counts are 0 or 1
-    (..., item, unsafe) with ``unsafe = [0, 1]``.
+    (..., item, unsafe) with ``unsafe = [0, 1]``; both are 0 where the label is missing.
+
+    Source: responsiveness paper, section 5.1, with one label for each item.
 
     >>> item_label_counts(np.array([1, 0, -1])).values.tolist()
     [[0, 1], [1, 0], [0, 0]]

@@ -96,8 +96,8 @@ def joint_margin(
 ) -> xr.Dataset:
     """Return how far two models must differ to be separable, jointly over all pairs.
 
-    margin(a, b) = t^-1_k(Phi(c)) sd*(a, b), c the ``level`` quantile over resamples of the largest
-    |Delta* - Delta| / sd* of all pairs, k the number of prompts that carry the metric
+    margin(a, b) = t^-1_k(Phi(c)) sd*(a, b), c the quantile at the level, over resamples, of the
+    largest |Delta* - Delta| / sd* of all pairs, k the number of prompts that carry the metric
 
     Of the differences Delta* of each model in turn to all others, over (replicate, other), and the
     observed ones over (model, other), with k as ``freedom`` over (model, other), ``margin`` is in
@@ -172,7 +172,8 @@ def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray
 def tiers_by_overlap(cvar: xr.DataArray, cvar_interval: xr.DataArray) -> xr.DataArray:
     """Return risk tiers by overlap of intervals: a new one starts where no interval overlaps.
 
-    As :func:`tiers`, but models are separable where intervals (..., model, bound) do not overlap.
+    As :func:`tiers`, but models are separable where intervals (..., model, bound) do not overlap;
+    a missing bound separates nothing.
 
     Source: SHARP, section 3.3.
 

@@ -105,6 +105,8 @@ def saturation(
     the share of these; ``tail_mass`` is the share of all answers at or above VaR. Missing cells are
     left out; a share of nothing is NaN.
 
+    Source: none; by the epsilon of SHARP, Eq. 21.
+
     >>> harm = xr.DataArray([[0.5, 1.0], [0.2, 0.3]], dims=("prompt", "dimension"))
     >>> risk = xr.DataArray([14.5, 0.6], dims="prompt")
     >>> cells = saturation(harm, risk, xr.DataArray(14.5), epsilon=1e-6)
@@ -132,6 +134,8 @@ def ties(cvar: xr.DataArray, log_risk: xr.DataArray) -> xr.Dataset:
 
     Of CVaR over (model) and log-risk over (model, ...) these are ``tied`` and ``identical`` over
     (model, other); False on the diagonal and where a CVaR is missing.
+
+    Source: none; equality of numbers.
 
     >>> cvar = xr.DataArray([2.0, 2.0, 3.0], dims="model")
     >>> risk = xr.DataArray([[1.0, 2.0], [1.5, 2.0], [1.0, 3.0]], dims=("model", "prompt"))

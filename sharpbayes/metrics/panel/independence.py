@@ -16,7 +16,9 @@ def judge_errors(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.
     e_j = x_j - reference, or x_j less the mean of the judges where there is no reference
 
     Of values in [0, 1] over (..., judge), and a reference taken as the truth over the other
-    dimensions, errors are in [-1, 1] over (cell, judge).
+    dimensions, errors are in [-1, 1] over (cell, judge). Cells with a missing value are left out.
+
+    Source: none; deviations from a reference or a mean.
 
     >>> x = xr.DataArray([[0.2, 0.4], [np.nan, 0.1]], dims=("prompt", "judge"))
     >>> judge_errors(x, None).values
@@ -32,7 +34,10 @@ def judge_errors(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.
 def error_correlation(errors: xr.DataArray) -> xr.DataArray:
     """Return the correlation of the errors (cell, judge) of every two judges.
 
-    It is over (judge, other_judge); NaN with fewer than two cells and for constant errors.
+    It is Pearson's, in [-1, 1] over (judge, other_judge); NaN with fewer than two cells and for
+    constant errors.
+
+    Source: none; a correlation matrix.
 
     >>> errors = xr.DataArray([[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]], {"judge": ["a", "b"]},
     ...                       ("cell", "judge"))
@@ -88,7 +93,7 @@ def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
 def count_independent(covariance: xr.DataArray) -> xr.DataArray:
     """Return the number of judges with independent errors whose mean errs as much.
 
-    J tr(S) / (1' S 1)
+    number = J tr(S) / (1' S 1)
 
     S is the covariance of the judges' errors against the truth, over (..., judge, other_judge) in
     any unit. The result is over the leading dimensions and larger than 0, 1 where all judges err
@@ -110,7 +115,10 @@ def judge_independence(sub_index: xr.DataArray, reference: xr.DataArray | None) 
     """Return the effective number of judges, of all and with each one left out.
 
     Arguments are those of :func:`judge_errors`, the result has :func:`effective_judges`,
-    ``effective_judges_without`` (judge_out) and ``error_correlation`` (judge, other_judge).
+    ``effective_judges_without`` (judge_out) and ``error_correlation`` (judge, other_judge). A
+    number is NaN where no judge is left, and without a reference where fewer than three are.
+
+    Source: Kish 1965 (design effect).
 
     >>> rng = np.random.default_rng(1)
     >>> x = xr.DataArray(rng.random((4000, 4)), {"judge": list("abcd")}, ("prompt", "judge"))

@@ -161,7 +161,7 @@ def tilted_scores(
 ) -> xr.DataArray:
     """Return sub-indices with missing ones drawn, the higher the more severity hides scores.
 
-    x ~ Normal(a_j + b_j m + tilt s_j^2 / u, s_j^2), cut to [0, 1]
+    ``x ~ Normal(a_j + b_j m + tilt s_j^2 / u, s_j^2), cut to [0, 1]``
 
     a_j + b_j m is the line of judge j on the mean m of the other judges of an answer, fitted where
     both are present, s_j its residual sd, and u the unit of severity: the sd of all sub-indices of

@@ -56,7 +56,8 @@ def aggregate_agreement(profile: xr.Dataset) -> xr.Dataset:
 
     The profile has the variables of :data:`AGGREGATES` over (model). The result has
     ``aggregate_kendall``, ``aggregate_kendall_p``, ``aggregate_spearman`` and
-    ``aggregate_spearman_p`` over (aggregate, other_aggregate).
+    ``aggregate_spearman_p`` over (aggregate, other_aggregate). Missing values are treated as by
+    :func:`rank_agreement`.
 
     Source: SHARP, Table 13.
 
@@ -76,7 +77,7 @@ def decision_flip(
 ) -> xr.Dataset:
     """Return the pairs of models that are alike by their mean and apart by their tail.
 
-    |mean(a) - mean(b)| <= max_mean_gap  and  |CVaR(a) - CVaR(b)| >= min_tail_gap
+    ``|mean(a) - mean(b)| <= max_mean_gap  and  |CVaR(a) - CVaR(b)| >= min_tail_gap``
 
     Of mean and CVaR of log-risk over (..., model) these are ``decision_flip`` and
     ``order_reversed`` (a flip where the model with the lower mean has the higher CVaR) over

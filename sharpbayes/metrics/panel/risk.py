@@ -57,6 +57,10 @@ def log_risk(part: xr.DataArray) -> xr.DataArray:
 def log_any_harm(harm: xr.DataArray, *, epsilon: float) -> xr.DataArray:
     """Return -log(1 - H + epsilon) of the any-harm H, the other form of Eq. 22, a diagnostic.
 
+    It is in nats, from -log(1 + epsilon) to -log(epsilon); NaN where H is.
+
+    Source: SHARP, Eq. 22, the form that is not a sum.
+
     >>> float(log_any_harm(xr.DataArray(0.75), epsilon=1e-6).round(4))
     1.3863
     """

@@ -154,6 +154,8 @@ def fit_shape(
     ``weights`` are those of :func:`sharpbayes.metrics.panel.tail.value_at_risk`. A model without
     two different values of X has NaN.
 
+    Source: none; the method of moments.
+
     >>> risk = xr.DataArray([[1.0, 3.0, 15.8]], dims=("model", "prompt"))
     >>> shape = fit_shape("gamma", risk, (risk > 13.8) * 1, step=13.8, ceiling=55.0)
     >>> shape.mean.round(3), shape.sd.round(3), shape.share.round(3)

@@ -33,7 +33,11 @@ class SubIndex:
 
 
 def root_mean_square(x: xr.DataArray, dim: str, *, skipna: bool) -> xr.DataArray:
-    """Return the root mean square over a dimension: sqrt((1/d) sum_i x_i^2) (SHARP, Eq. 16).
+    """Return the root mean square over a dimension: sqrt((1/d) sum_i x_i^2), in the unit of ``x``.
+
+    With ``skipna`` missing values are left out, without it the result is NaN where one is missing.
+
+    Source: SHARP, Eq. 16.
 
     >>> x = xr.DataArray([0.6, 0.8], dims="indicator")
     >>> float(root_mean_square(x, "indicator", skipna=False))

@@ -106,7 +106,7 @@ def ensembles(
     ``ensemble_cvar``, ``ensemble_rank`` over (ensemble, model); ``ensemble_kendall``,
     ``ensemble_spearman`` and ``disjoint`` (no judge in common) over (ensemble, other_ensemble);
     ``ensemble_difference``, CVaR of ensemble less that of the other, over
-    (ensemble, other_ensemble, model).
+    (ensemble, other_ensemble, model). A model without a value is left out of a rank correlation.
 
     Source: SHARP, Appendix C.
 
@@ -139,7 +139,8 @@ def temperature_sweep(
     Of values in [0, 1] over (model, prompt, judge, dimension) these are ``temperature_mean`` and
     ``temperature_cvar`` in nat over (temperature, model), temperatures ascending, that of
     ``protocol`` among them; ``temperature_kendall`` and ``temperature_spearman`` against the
-    protocol's own; ``temperature_spread`` (model), the largest less the smallest CVaR.
+    protocol's own; ``temperature_spread`` (model), the largest less the smallest CVaR. A model
+    without a value is left out of a rank correlation.
 
     Source: SHARP, Appendix E, Tables 9-11.
 
@@ -164,7 +165,8 @@ def alpha_sweep(risk: xr.DataArray, alphas: Sequence[float], protocol: Protocol)
     """Return the tail risk of each model at other tail levels, besides that of ``protocol``.
 
     Of log-risk over (model, prompt) these are ``alpha_cvar`` in nat over (alpha, model), levels
-    ascending; ``alpha_kendall`` and ``alpha_spearman`` against the protocol's own.
+    ascending; ``alpha_kendall`` and ``alpha_spearman`` against the protocol's own. A model without
+    a value is left out of a rank correlation.
 
     Source: SHARP, Table 16.
 
@@ -184,7 +186,7 @@ def epsilon_sweep(harm: xr.DataArray, epsilons: Sequence[float], protocol: Proto
 
     Of harm in [0, 1] over (model, prompt, dimension) these are ``epsilon_cvar`` in nat over
     (epsilon, model), offsets ascending; ``epsilon_kendall`` and ``epsilon_spearman`` against the
-    protocol's own.
+    protocol's own. A model without a value is left out of a rank correlation.
 
     Source: SHARP, Eq. 21, whose epsilon is a choice.
 

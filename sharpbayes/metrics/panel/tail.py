@@ -41,7 +41,7 @@ def value_at_risk(
 ) -> xr.DataArray:
     """Return the alpha-quantile, always one of the values.
 
-    VaR = inf{v : P(x <= v) >= alpha}, NumPy's ``inverted_cdf``
+    VaR = inf{v : P(x <= v) >= alpha}, NumPy's inverted_cdf
 
     A share of weight that is within 1e-12 of alpha has met it, so that 11 of 20 values are 55% of
     them in floating point too.
@@ -78,7 +78,8 @@ def conditional_value_at_risk(
 
     The estimator ``inclusive`` is the mean of all values at or above VaR, ties included;
     ``rockafellar-uryasev`` that of a mass of exactly 1 - alpha: of the values equal to VaR only the
-    share that fills it counts. All else is as for :func:`value_at_risk`.
+    share that fills it counts. Missing values are left out, NaN where nothing is left; all else is
+    as for :func:`value_at_risk`.
 
     Source: SHARP, Eq. 26; Rockafellar and Uryasev 2002 for the other estimator.
 

@@ -58,6 +58,8 @@ def friedman_test(x: xr.DataArray, *, dim: str) -> xr.Dataset:
 def kendall_w(chi2: float, *, prompts: int, models: int) -> float:
     """Return Kendall's coefficient of concordance: W = chi2 / (n (k - 1)).
 
+    Of n prompts and k models it is in [0, 1]; NaN without a prompt or with one model.
+
     Source: SHARP, Table 18.
 
     >>> round(kendall_w(1629.91, prompts=901, models=11), 4)

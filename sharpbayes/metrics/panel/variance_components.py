@@ -85,6 +85,8 @@ def share_of_variance(variance: xr.DataArray) -> xr.DataArray:
     Of variances over (..., component) shares are in [0, 1] and add up to 1. NaN where a component
     is missing, and where nothing varies.
 
+    Source: none; a variance cannot be below 0.
+
     >>> variance = xr.DataArray([3.0, -0.5, 1.0, np.nan], dims="component")
     >>> share_of_variance(variance).values
     array([0.75, 0.  , 0.25,  nan])

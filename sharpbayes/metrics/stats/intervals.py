@@ -22,6 +22,8 @@ def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
     place of ``dim``. Variables without ``dim`` and missing replicates are left out; NaN where every
     one is missing.
 
+    Source: Efron 1979.
+
     >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
     >>> percentile_interval(x, level=0.9).values
     array([ 5., 95.])
@@ -209,9 +211,9 @@ def symmetric_studentized_interval(
     """Return the interval that reaches as far to either side as studentized resamples do.
 
     observed +- f q s, with q the quantile at the level of |x - observed| / errors,
-    s = max(error, sd of x), and f as in :func:`symmetric_interval`, whose bounds it takes where
-    they are farther out
+    s = max(error, sd of x), f Student's factor
 
+    The factor is that of :func:`symmetric_interval`, whose bounds count where they are farther out.
     A standard error of a resample goes with each value of x over (..., ``dim``), and that of the
     observed data with each observed value. Where fewer than half of the resamples have an error
     above 0, it is the symmetric interval. The result is as for :func:`percentile_interval`.

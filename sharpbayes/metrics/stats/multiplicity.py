@@ -37,11 +37,13 @@ def two_sided_p(resampled: xr.DataArray, observed: xr.DataArray, *, dim: str) ->
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """Return p values adjusted for the false discovery rate (Benjamini and Hochberg 1995).
+    """Return p values adjusted for the false discovery rate.
 
     ``adjusted_(i) = min over j >= i of p_(j) n / j``, the p values in ascending order.
 
     Of p values of any shape, NaN for tests that were not made, these are in [0, 1], NaN likewise.
+
+    Source: Benjamini and Hochberg 1995.
 
     >>> benjamini_hochberg(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
     [0.03, 0.04, nan, 0.04]
@@ -53,11 +55,13 @@ def benjamini_hochberg(p: Floats) -> Floats:
 
 
 def holm(p: Floats) -> Floats:
-    """Return p values adjusted for the chance of any false finding (Holm 1979).
+    """Return p values adjusted for the chance of any false finding.
 
     ``adjusted_(i) = max over j <= i of (n - j + 1) p_(j)``, the p values in ascending order.
 
     Of p values of any shape, NaN for tests that were not made, these are in [0, 1], NaN likewise.
+
+    Source: Holm 1979.
 
     >>> holm(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
     [0.03, 0.06, nan, 0.06]

@@ -121,7 +121,8 @@ def rater_weights(
 
     Raking: w is multiplied by share(label) / (sum of w over the label), by column, until all hold.
 
-    The shares of a column's labels add up to 1; a rater whose label has no share has weight 0.
+    The shares of a column's labels add up to 1; a rater whose label has no share has weight 0, and
+    so has one without a label.
 
     Raises:
         ValueError: A label with a share has no rater, or no weights hold all columns.
@@ -159,7 +160,10 @@ def rater_weights(
 def category_membership(category: xr.DataArray) -> xr.DataArray:
     """Return weights that keep the prompts of one category each.
 
-    They are 1 or 0 over (category, prompt), categories sorted, from the category of each prompt.
+    They are 1 or 0 over (category, prompt), categories sorted, from the category of each prompt,
+    which none lacks.
+
+    Source: none; indicators of subpopulations.
 
     >>> kept = category_membership(xr.DataArray(["b", "a", "b"], dims="prompt"))
     >>> kept["category"].values.tolist(), kept.values.tolist()

@@ -27,7 +27,9 @@ def bootstrap_counts(
 
     Counts are over (replicate, ``dim``), and each row adds up to the number of units. Every
     replicate has a random stream of its own, from ``seed`` and its number; ``start`` is the number
-    of the first, so that work can be cut into blocks.
+    of the first, so that work can be cut into blocks. Units with missing values are drawn as well.
+
+    Source: Efron 1979.
 
     >>> units = xr.DataArray(["a", "b", "c"], dims="prompt")
     >>> counts = bootstrap_counts(units, replicates=2, seed=1, dim="prompt")
@@ -113,7 +115,10 @@ def jackknife(
     """Return a statistic with each unit left out, or each of a thousand groups of units.
 
     It is a function of weights over (replicate, ``dim``). Unit i is in group i modulo the number of
-    groups. The number of replicates at once, ``block``, does not change the result.
+    groups. The number of replicates at once, ``block``, does not change the result. Missing values
+    are those of the statistic.
+
+    Source: Efron 1979.
 
     >>> x = xr.DataArray([1.0, 2.0, 6.0], dims="prompt")
     >>> mean = lambda w: xr.Dataset({"mean": (w * x).sum("prompt") / w.sum("prompt")})

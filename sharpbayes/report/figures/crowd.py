@@ -286,8 +286,8 @@ def _dots(rows: Rows, metrics: dict[str, str]) -> "Figure | None":
 
 def _item(axes: "Axes", score: xr.DataArray, plurality: xr.DataArray, scores: np.ndarray) -> None:
     """Ratings of one item by score, with the groups that have each score as plurality."""
-    given = score.to_numpy()
-    counts = np.bincount(given[given >= 0], minlength=len(scores))
+    codes = score.to_numpy()
+    counts = np.bincount(codes[codes >= 0], minlength=len(scores))
     bars: Style = {"edgecolor": "0.3", "linewidth": 0.4}
     axes.barh(np.arange(len(scores)), counts, color=_shades(len(scores)), **bars)
     for position, count in enumerate(counts.tolist()):
