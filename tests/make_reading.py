@@ -18,8 +18,6 @@ from tests.make_quickstart import FOLDER, SEED, panel_table
 
 PAGE = Path(__file__).parents[1] / "docs" / "reading.md"
 EXAMPLES = {"bad": 30, "good": 100}
-# More prompts take longer to converge.
-SAMPLER = ("sampler.tune=600", "sampler.draws=4000")
 
 
 def fit_example(prompts: int, folder: Path) -> xr.DataTree:
@@ -27,8 +25,7 @@ def fit_example(prompts: int, folder: Path) -> xr.DataTree:
     table = panel_table(np.random.default_rng(SEED), prompts)
     table.to_csv(folder / "quickstart.csv", index=False)
     (folder / "study.toml").write_text((FOLDER / "quickstart.toml").read_text("utf-8"), "utf-8")
-    overrides = SAMPLER if prompts > EXAMPLES["bad"] else ()
-    return sharpbayes.fit(sharpbayes.load_study(folder / "study.toml", overrides=overrides))
+    return sharpbayes.fit(sharpbayes.load_study(folder / "study.toml"))
 
 
 def describe(results: xr.DataTree) -> str:
