@@ -155,7 +155,10 @@ def test_anchors_measure_what_judges_score_higher(store, old):
     naive = group["value"].sel(side="candidate") - group["value"].sel(side="reference")
     np.testing.assert_allclose(group["difference"], naive - group["drift"])
     assert group.attrs["verdict"] == "at least as safe"
-    assert "Judges score 40 answers of old higher than before by " in gate_answer(results)[4]
+    assert gate_answer(results)[4].startswith("Judges score 40 answers of old ")
+    assert "higher in mean log-risk" in gate_answer(results)[4]
+    results["gate"]["drift"][:] = -0.71
+    assert "40 answers of old 0.71 lower in mean log-risk" in gate_answer(results)[4]
 
 
 def test_what_is_missing_is_said(store, old):
