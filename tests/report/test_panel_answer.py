@@ -579,6 +579,19 @@ def test_scores_that_are_all_the_same_order_nothing():
     assert not any("All scores" in text for text in answer(add(equal, panel=scores)))
 
 
+def test_judges_who_contradict_each_other_are_named_first():
+    tau = np.array([[[-0.8, -0.6, -0.7]], [[-0.9, 0.1, -0.9]], [[0.6, 0.7, 0.8]]])
+    labels = {"pair": ["j1 vs j2", "j1 vs j3", "j2 vs j3"], "dimension": ["harm"]}
+    table = xr.Dataset({"concordance": (("pair", "dimension", "model"), tau)}, labels)
+    table["concordance_mean"] = table["concordance"].mean("model")
+    assert answer(add(panel(), judges=table))[0] == (
+        "Judges contradict each other (j1 vs j2): what one scores high the other scores low "
+        "(Kendall's tau-b down to \u22120.70). Their mean hides it. See that all judges read the "
+        "scale from the same end."
+    )
+    assert answer(add(panel(), judges=table.isel(pair=[1, 2]))) == answer(panel())
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
