@@ -204,7 +204,7 @@ def test_check_names_shares_and_limits_of_categories_that_are_not_there(tmp_path
     with pytest.raises(DataError) as raised:
         check(files_of(tmp_path, frame(), roles=KIND, weights=weights))
     assert str(raised.value) == (
-        f"{path}:3: population.category: categories in the shares or in the data, but not in both: "
-        "law, race\n"
+        f"{path}:3: population.category: no prompt has the category 'law', there are age, race\n"
+        f"{path}:3: population.category: no share of 'race'; every category in the data needs one\n"
         f"{path}:7: tolerance.category.law: no prompt has the category 'law', there are age, race"
     )
