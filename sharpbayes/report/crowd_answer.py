@@ -26,6 +26,7 @@ from sharpbayes.report.wording import (
     evidence_texts,
     failed_statistics,
     is_fitted,
+    likely_reasons,
     posterior_estimate,
     probability_text,
 )
@@ -142,7 +143,7 @@ class CrowdAnswer:
                 reasons.append(f"few raters in {join_names(labels_where(is_small))}")
         if not reasons and self._shrunken(excluded):
             reasons.append("the model draws groups of extreme values towards the others")
-        reason = f"Likely reason: {join_names(reasons)}." if reasons else "No check tells why."
+        reason = likely_reasons(reasons) if reasons else "No check tells why."
         return (
             f"The two disagree on {join_names(excluded)}: an interval of one does not contain the "
             f"centre of the other. {reason}"

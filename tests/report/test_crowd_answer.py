@@ -167,6 +167,8 @@ def test_few_raters_are_a_reason():
     )
     _, second, _, limit = answer(add(fitted_crowd(), evidence=few))
     assert second.endswith("Likely reason: few raters in g=y.")
+    unknown = answer(add(fitted_crowd(remark="The model does not know the labels."), evidence=few))
+    assert unknown[1].endswith("so that its values are usually too low; few raters in g=y.")
     assert limit == "Groups of fewer than 10 raters: g=x (4) and g=y (5)."
 
 

@@ -97,7 +97,7 @@ def test_failed_predictive_checks_are_the_first_reason():
     results = add(results, predictive_checks=evidence("abc"), evidence=evidence("abc", tail=1.5))
     results["predictive_checks"].attrs["failed_checks"] = ["cvar of a: off", "share: off"]
     assert answer(results)[2].endswith(
-        "Likely reason: the fitted model does not reproduce 2 statistics of the ratings and the "
+        "Likely reasons: the fitted model does not reproduce 2 statistics of the ratings; the "
         "tail holds 1.5 prompts only."
     )
 
