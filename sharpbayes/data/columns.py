@@ -315,7 +315,7 @@ def join_columns(
     of_side, side_names = (
         ({}, []) if side is None else _read_side_table(side, owner, base, what, names)
     )
-    known = [*map(str, table.columns), *side_names]
+    known = [*dict.fromkeys([*map(str, table.columns), *side_names])]
     values: dict[str, Texts] = {}
     for name in names:
         if name in of_side:
