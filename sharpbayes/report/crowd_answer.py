@@ -335,7 +335,7 @@ def _untested(difference: xr.DataArray, what: str, why: str) -> str:
     if not known.size:
         return f"No two groups of raters can be compared by {what}{why}."
     if np.allclose(known, 0.0):
-        return f"No two groups of raters can be told apart by {what}: every difference is 0."
+        return f"No two groups of raters can be distinguished by {what}: every difference is 0."
     return (
         f"No two groups of raters can be compared by {what}: nothing shows how far their "
         "differences vary."
