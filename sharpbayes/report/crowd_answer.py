@@ -202,9 +202,10 @@ class CrowdAnswer:
             rows = [cells.sel(group=group) for group in groups]
             values = [estimate(row["auc_roc"], row["auc_roc_interval"]) for row in rows]
             yield (
-                f"Scores of {who} run against the labels: items labelled unsafe have lower scores "
-                f"than the others. AUC-ROC is {join_names(values)}, where chance gives {CHANCE}. "
-                "See which end of the scale is harm, and which label is unsafe."
+                f"Scores of {who} run against the labels: of an unsafe and a safe item the unsafe "
+                f"one has the higher score with probability {join_names(values)}, by chance with "
+                f"{CHANCE} (AUC-ROC; ties count half). See which end of the scale is harm, and "
+                "which label is unsafe."
             )
 
     @property

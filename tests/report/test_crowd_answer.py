@@ -57,9 +57,9 @@ def test_scores_that_run_against_the_labels_are_said_to():
     table["auc_roc_interval"] = (("group", "by", "bound"), [[[0.4, 0.6]], [[0.8, 1]], [[0, 0.3]]])
     table = table.assign_coords(bound=["lower", "upper"])
     assert answer(add(crowd(), responsiveness=table))[1] == (
-        "Scores of g=y (5 raters) run against the labels: items labelled unsafe have lower scores "
-        "than the others. AUC-ROC is 0.10 (0.00 to 0.30), where chance gives 0.5. See which end "
-        "of the scale is harm, and which label is unsafe."
+        "Scores of g=y (5 raters) run against the labels: of an unsafe and a safe item the unsafe "
+        "one has the higher score with probability 0.10 (0.00 to 0.30), by chance with 0.5 "
+        "(AUC-ROC; ties count half). See which end of the scale is harm, and which label is unsafe."
     )
     table["auc_roc_interval"][0] = [[0.0, 0.3]]
     text = answer(add(crowd(), responsiveness=table))[1]
