@@ -38,7 +38,8 @@ def test_measured_it_is_the_bootstrap_and_says_so():
         "their differences vary."
     )
     assert answer(crowd(p=np.nan, hm=0.0))[1] == (
-        "No two groups of raters can be distinguished by their responsiveness: every difference is 0."
+        "No two groups of raters can be distinguished by their responsiveness: every difference is "
+        "0."
     )
 
 
