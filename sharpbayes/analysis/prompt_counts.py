@@ -43,7 +43,7 @@ def has_mean(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.bool_]:
 def describe_tail(evidence: xr.Dataset, *, alpha: float) -> str:
     """Return how many prompts the shortest tail of a model holds, or answers to how many.
 
-    Where prompts have weights of their own it is how many that count alike say as much.
+    Where prompts have target shares it is how many that count alike say as much.
 
     >>> tails = {"prompts": ("model", [30.0]), "tail_prompts": ("model", [1.5])}
     >>> describe_tail(xr.Dataset(tails), alpha=0.95)
@@ -51,15 +51,13 @@ def describe_tail(evidence: xr.Dataset, *, alpha: float) -> str:
     >>> tails["tail_prompts"] = ("model", [4.2])
     >>> describe_tail(xr.Dataset(tails), alpha=0.95)
     'answers to about 4.2 prompts'
-    >>> tails["effective_prompts"] = ("model", [12.0])
-    >>> describe_tail(xr.Dataset(tails), alpha=0.95)
+    >>> describe_tail(xr.Dataset(tails, attrs={"weighted": 1}), alpha=0.95)
     'as much as 4.2 prompts that count alike'
     """
     text = f"{float(evidence['tail_prompts'].min()):.1f} prompts"
     if not is_repeated(evidence, alpha=alpha):
         return text
-    effective = evidence.get("effective_prompts", evidence["tail_prompts"] * np.nan)
-    if bool((abs(effective - read_prompts(evidence, alpha=alpha)) > ROUNDING).any()):
+    if evidence.attrs.get("weighted"):
         return f"as much as {text} that count alike"
     return f"answers to about {text}"
 
