@@ -75,7 +75,7 @@ def test_equal_weights_are_the_raw_sample(study):
 def test_shares_of_labels_that_are_not_there_are_refused(study):
     data = study.data
     shares = {"Woman": 0.5, "Man": 0.4, "Other": 0.1}
-    with pytest.raises(SpecError, match="not in both: Other"):
+    with pytest.raises(SpecError, match="no rater has the label 'Other'"):
         population_weights(data, weights_of(gender=shares))
 
 
