@@ -35,7 +35,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     ``saturated_tail_share``, ``ceiling``, ``at_ceiling``, ``flat_tail``, ``top_share`` (of the
     prompts, those of the largest log-risk) and ``needs_policy_score``; over (model, other) ``tied``
     and ``identical``; over (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes
-    ``limits`` and ``carried`` are JSON lists.
+    ``limits`` and ``carried`` are JSON lists; ``weighted`` is 1 where prompts have target shares.
     """
     table, protocol = plan.table, plan.protocol
     cvar = profile["cvar"]
@@ -76,6 +76,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
         level=plan.study.spec.bootstrap.level,
         estimator=plan.weights.tail.estimator,
         judges=table.sizes["judge"],
+        weighted=int(plan.target_weights() is not None),
     )
     tolerance = plan.weights.tolerance
     limits_tails = tolerance is None or tolerance.limits_tails

@@ -15,7 +15,7 @@ from sharpbayes.analysis.gate_study import (
     Comparison,
 )
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
-from sharpbayes.analysis.tolerance import select_value
+from sharpbayes.analysis.tolerance import select_value, unseen_change
 from sharpbayes.errors import SpecError
 from sharpbayes.metrics.panel.evidence import is_saturated, tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import (
@@ -71,7 +71,8 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     ``confidence``, ``regression`` in margins, what was compared, and ``withheld``: why the bounds
     decide nothing, if they do not. Fewer than 20 prompts do not, and neither do scores that are all
     the same on both sides, as those of a release and of its copy; how often the gate errs is
-    missing then.
+    missing then. Where resamples of a difference do not differ, its bounds contain what so many
+    prompts can miss.
     """
     study = comparison.study
     gate, plan = required_gate(study.weights), build_profile_plan(study)
@@ -99,18 +100,15 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     values = observed["value"]
     difference, deviations = (subtract_sides(data["value"]) for data in (observed, resampled))
     error, errors = (add_errors(data["error"]) for data in (observed, resampled))
-    bounds = difference_bounds(
-        difference,
-        deviations,
-        confidence=gate.confidence,
-        upper_confidence=confidence,
-        freedom=_freedom(margin, plan),
-        errors=errors,
-        error=error,
-    )
-    limit = _largest_difference(comparison, margin, plan)
-    bounds = bounds.clip(-limit, limit)
+    limit, carrying = _largest_difference(comparison, margin, plan), _freedom(margin, plan)
+    bound = partial(difference_bounds, freedom=carrying, errors=errors, error=error)
+    bound = partial(bound, confidence=gate.confidence, upper_confidence=confidence)
+    bounds = bound(difference, deviations)
+    is_flat = deviations.max("replicate") - deviations.min("replicate") <= ROUNDING
+    unseen = _unseen_bounds(values, difference, gate, carrying, limit, prompts=prompts.size)
+    bounds = bounds.where(~is_flat, unseen).clip(-limit, limit)
     group = describe_gate(margin, difference, deviations, bounds, gate, prompts=prompts.size)
+    group = _need_unseen(group, is_flat, prompts=prompts.size)
     group["value"] = values.sel(model=[CANDIDATE, REFERENCE]).rename(model="side")
     group["drift"] = drift_of_judges(values)
     group["difference_without"] = _without_judges(comparison, margin)
@@ -123,6 +121,35 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         **gate_facts(gate),
         **comparison_facts(comparison),
     )
+
+
+def _unseen_bounds(
+    values: xr.DataArray,
+    difference: xr.DataArray,
+    gate: Gate,
+    carrying: xr.DataArray,
+    most: xr.DataArray,
+    *,
+    prompts: int,
+) -> xr.DataArray:
+    """Return bounds (metric, bound) of what prompts can miss, for differences that do not vary."""
+    doubt = 1.0 - gate.confidence
+    fall, rise = unseen_change(values, prompts=prompts, carrying=carrying, most=most, doubt=doubt)
+    new, old = ({"model": name} for name in (CANDIDATE, REFERENCE))
+    lower = difference - (fall.sel(new) + rise.sel(old)).drop_vars("model", errors="ignore")
+    upper = difference + (rise.sel(new) + fall.sel(old)).drop_vars("model", errors="ignore")
+    bounds = xr.concat([lower, upper], "bound", coords="minimal", compat="override")
+    return bounds.assign_coords(bound=["lower", "upper"]).transpose("metric", "bound")
+
+
+def _need_unseen(group: xr.Dataset, is_flat: xr.DataArray, *, prompts: int) -> xr.Dataset:
+    """Return a gate with the prompts that metrics need whose bounds are of what prompts miss.
+
+    Such bounds shrink with the number of prompts and not with its root.
+    """
+    names = ("prompts_to_decide", "prompts_to_pass")
+    needed = {name: np.ceil((group[name] * prompts) ** 0.5) for name in names}
+    return group.assign({name: group[name].where(~is_flat, needed[name]) for name in names})
 
 
 def reason_to_withhold(comparison: Comparison, plan: ProfilePlan) -> str:

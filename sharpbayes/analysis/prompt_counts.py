@@ -43,14 +43,23 @@ def has_mean(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.bool_]:
 def describe_tail(evidence: xr.Dataset, *, alpha: float) -> str:
     """Return how many prompts the shortest tail of a model holds, or answers to how many.
 
+    Where prompts have target shares it is how many that count alike say as much.
+
     >>> tails = {"prompts": ("model", [30.0]), "tail_prompts": ("model", [1.5])}
     >>> describe_tail(xr.Dataset(tails), alpha=0.95)
     '1.5 prompts'
-    >>> describe_tail(xr.Dataset(tails | {"tail_prompts": ("model", [4.2])}), alpha=0.95)
+    >>> tails["tail_prompts"] = ("model", [4.2])
+    >>> describe_tail(xr.Dataset(tails), alpha=0.95)
     'answers to about 4.2 prompts'
+    >>> describe_tail(xr.Dataset(tails, attrs={"weighted": 1}), alpha=0.95)
+    'as much as 4.2 prompts that count alike'
     """
-    about = "answers to about " if is_repeated(evidence, alpha=alpha) else ""
-    return f"{about}{float(evidence['tail_prompts'].min()):.1f} prompts"
+    text = f"{float(evidence['tail_prompts'].min()):.1f} prompts"
+    if not is_repeated(evidence, alpha=alpha):
+        return text
+    if evidence.attrs.get("weighted"):
+        return f"as much as {text} that count alike"
+    return f"answers to about {text}"
 
 
 def is_repeated(evidence: xr.Dataset, *, alpha: float) -> bool:

@@ -9,6 +9,7 @@ from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import CATEGORY
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
+from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.spec.weights import WITHOUT_TAIL, Tolerance
 
 
@@ -45,9 +46,11 @@ def tolerance_group(
     threshold, bound) ``bounds``, each one-sided at the confidence of the tolerance: all upper
     bounds hold together as each does alone, the lower ones by Bonferroni's correction; over (model)
     ``verdict``. A model is admissible where every upper bound is within its limit, and not where a
-    lower bound is beyond.
+    lower bound is beyond. Where resamples do not differ, bounds contain what so many prompts can
+    miss.
 
-    Source: Berger 1982 for the intersection of one-sided tests.
+    Source: Berger 1982 for the intersection of one-sided tests; Hanley and Lippman-Hand 1983 for
+    what was not seen.
     """
     limits = tolerance_limits(tolerance)
     doubt = 1 - tolerance.confidence
@@ -147,4 +150,42 @@ def _interval(
     metric = {"dimension": "dimension_cvar", "category": "cvar"}.get(kind, label)
     bootstrap = resampled.bootstrap.model_copy(update={"level": level})
     interval = replace(resampled, bootstrap=bootstrap).interval(metric)
+    interval = _widen_by_unseen(resampled, metric, interval, doubt=(1 - level) / 2)
     return interval.sel(dimension=name, drop=True) if kind == "dimension" else interval
+
+
+def _widen_by_unseen(
+    resampled: BootstrappedProfile, metric: str, interval: xr.DataArray, *, doubt: float
+) -> xr.DataArray:
+    """Return an interval, with the bounds of what prompts can miss where it has no width."""
+    value, prompts = resampled.observed[metric], resampled.prompts.clip(min=1)
+    most = resampled.ceiling if value.attrs["units"] == "nat" else 1.0
+    carrying = resampled.tail_prompts if metric.endswith("cvar") else prompts
+    fall, rise = unseen_change(value, prompts=prompts, carrying=carrying, most=most, doubt=doubt)
+    unseen = xr.concat([value - fall, value + rise], interval["bound"]).transpose(*interval.dims)
+    has_width = intervals_with_width(interval.to_dataset(name=metric))[metric].notnull()
+    return interval.where(has_width | interval.isnull(), unseen)
+
+
+def unseen_change(
+    value: xr.DataArray,
+    *,
+    prompts: xr.DataArray | float,
+    carrying: xr.DataArray | float,
+    most: xr.DataArray | float,
+    doubt: float,
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return how far a value v falls and rises if prompts of a kind that n do not show are extreme.
+
+    At most a share q = 1 - doubt^(1/n) of all prompts is of such a kind. A mean over the worst
+    share s = m / n of prompts then falls by max(q + s - 1, 0) / s v, and rises by
+    min(q / s, 1) (most - v); ``carrying`` is m, the range is from 0 to ``most``.
+
+    >>> zero = xr.DataArray([0.0])
+    >>> fall, rise = unseen_change(zero, prompts=30.0, carrying=30.0, most=1.0, doubt=0.05)
+    >>> rise.round(3).values
+    array([0.095])
+    """
+    missed, share = 1.0 - doubt ** (1.0 / prompts), carrying / prompts
+    fall, rise = (value * 0 + x for x in ((missed + share - 1.0) / share, missed / share))
+    return fall.clip(min=0.0) * value, rise.clip(max=1.0) * (most - value)

@@ -1,10 +1,17 @@
 """Labels that weights name, compared with those of the data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.data.crowd import CrowdData
-from sharpbayes.errors import DataError, Diagnostic, SpecError, did_you_mean, format_list
+from sharpbayes.errors import (
+    DataError,
+    Diagnostic,
+    SpecError,
+    did_you_mean,
+    format_list,
+    join_names,
+)
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.weights import Weights
 
@@ -30,13 +37,10 @@ def _category_problems(study: PanelStudy) -> Iterator[Diagnostic]:
     if shares is None and not limits:
         return
     known = sorted({str(label) for label in study.data.prompt_columns["category"]})
-    if unmatched := sorted({*known} ^ {*(known if shares is None else shares)}):
-        message = "categories in the shares or in the data, but not in both: "
-        yield study.weights.locate(("population", "category"), message + format_list(unmatched))
+    for message in _unmatched(known if shares is None else shares, known, "prompt", "category"):
+        yield study.weights.locate(("population", "category"), message)
     for name in limits:
-        if name not in known:
-            alternatives = f"there are {format_list(known)}{did_you_mean(name, known)}"
-            message = f"no prompt has the category {name!r}, {alternatives}"
+        for message in _unknown([name], known, "prompt", "category"):
             yield study.weights.locate(("tolerance", "category", name), message)
 
 
@@ -50,7 +54,23 @@ def check_rater_labels(data: CrowdData, weights: SpecFile[Weights]) -> None:
             known = f"there are {format_list(columns)}" if columns else "there is none"
             message = f"raters have no column {name!r}, {known}{did_you_mean(name, columns)}"
             problems.append(weights.locate(("population", name), message))
-        elif odd := sorted({*labels.tolist()} ^ {*shares}):
-            message = f"labels in the shares or among raters, but not in both: {format_list(odd)}"
-            problems.append(weights.locate(("population", name), message))
+            continue
+        messages = _unmatched(shares, sorted({*labels.tolist()}), "rater", "label")
+        problems += [weights.locate(("population", name), message) for message in messages]
     SpecError.raise_any(problems)
+
+
+def _unmatched(shares: Iterable[str], known: Sequence[str], who: str, what: str) -> Iterator[str]:
+    """Shares of labels that nobody has, and labels without a share."""
+    named = [*shares]
+    yield from _unknown(named, known, who, what)
+    if absent := [repr(name) for name in known if name not in named]:
+        yield f"no share of {join_names(absent)}; every {what} in the data needs one"
+
+
+def _unknown(names: Iterable[str], known: Sequence[str], who: str, what: str) -> Iterator[str]:
+    """Names that no prompt or rater has, with those that there are."""
+    for name in names:
+        if name not in known:
+            alternatives = f"there are {format_list(known)}{did_you_mean(name, known)}"
+            yield f"no {who} has the {what} {name!r}, {alternatives}"

@@ -45,6 +45,7 @@ MISSING_TEXTS = {
     *("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NULL!", "#NUM!", "<NA>", "NaT"),
 }
 _FLAGS = {"false": 0, "no": 0, "0": 0, "0.0": 0, "true": 1, "yes": 1, "1": 1, "1.0": 1}
+_FLAGS |= {"safe": 0, "unsafe": 1}
 
 
 def factorize(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:
@@ -314,7 +315,7 @@ def join_columns(
     of_side, side_names = (
         ({}, []) if side is None else _read_side_table(side, owner, base, what, names)
     )
-    known = [*map(str, table.columns), *side_names]
+    known = [*dict.fromkeys([*map(str, table.columns), *side_names])]
     values: dict[str, Texts] = {}
     for name in names:
         if name in of_side:

@@ -8,7 +8,7 @@ import xarray as xr
 
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.report.claims import evidence_texts
-from sharpbayes.report.stability import crowd_stability
+from sharpbayes.report.stability import crowd_stability, suspect_scores
 from sharpbayes.report.tables.crowd import (
     ALL_ITEMS,
     EVERYONE,
@@ -26,6 +26,7 @@ from sharpbayes.report.wording import (
     contained_sources,
     failed_statistics,
     is_fitted,
+    likely_reasons,
     posterior_estimate,
     probability_text,
 )
@@ -37,6 +38,8 @@ CARELESS_CHANGE = 0.01
 SIZE_EFFECT = 0.05
 # Flagged raters with at most this p of their scores having nothing to do with the items read them.
 READING_P = 0.05
+# AUC-ROC of scores that have nothing to do with the labels.
+CHANCE = 0.5
 BEST = "where 1 is best (harmonic mean of MPA and WRA)"
 
 
@@ -46,10 +49,11 @@ def crowd_answer(view: View) -> list[str]:
         return ["The results hold no profile and no responsiveness."]
     answer = CrowdAnswer(view)
     limits = evidence_texts(view, "limits") or []
+    sentences = [*suspect_scores(view), *answer.responsiveness(), *answer.against_labels()]
     if not has_same_labels(view):
-        sentences = [*answer.responsiveness(), *limits, *answer.harshness(), *prior_sentences(view)]
+        sentences += [*limits, *answer.harshness(), *prior_sentences(view)]
         return [*sentences, *crowd_stability(view)]
-    sentences = [*answer.responsiveness(), *answer.harshness(), answer.differences()]
+    sentences += [*answer.harshness(), answer.differences()]
     sentences += [*answer.size_effect(), *prior_sentences(view), *limits]
     return [*sentences, *crowd_stability(view)]
 
@@ -139,7 +143,7 @@ class CrowdAnswer:
                 reasons.append(f"few raters in {join_names(labels_where(is_small))}")
         if not reasons and self._shrunken(excluded):
             reasons.append("the model draws groups of extreme values towards the others")
-        reason = f"Likely reason: {join_names(reasons)}." if reasons else "No check tells why."
+        reason = likely_reasons(reasons) if reasons else "No check tells why."
         return (
             f"The two disagree on {join_names(excluded)}: an interval of one does not contain the "
             f"centre of the other. {reason}"
@@ -183,14 +187,42 @@ class CrowdAnswer:
         """Whether the study has groups besides all raters."""
         return self.view.group("responsiveness").sizes["group"] > 1
 
+    def against_labels(self) -> Iterator[str]:
+        """Who scores items that are labelled unsafe lower than the others: all raters, or groups.
+
+        These are the ones whose interval of AUC-ROC lies below that of chance.
+        """
+        cells = self.view.group("responsiveness").sel(ALL_ITEMS)
+        if "auc_roc_interval" not in cells:
+            return
+        below = labels_where(cells["auc_roc_interval"].sel(bound="upper") < CHANCE)
+        groups = ["all"] if "all" in below else below
+        if groups:
+            who = "all raters" if groups == ["all"] else join_names([self.size(x) for x in groups])
+            rows = [cells.sel(group=group) for group in groups]
+            values = [estimate(row["auc_roc"], row["auc_roc_interval"]) for row in rows]
+            yield (
+                f"Scores of {who} run against the labels: of an unsafe and a safe item the unsafe "
+                f"one has the higher score with probability {join_names(values)}, by chance with "
+                f"{CHANCE} (AUC-ROC; ties count half). See which end of the scale is harm, and "
+                "which label is unsafe."
+            )
+
+    @property
+    def _has_pairs(self) -> bool:
+        """Whether a grouping has two groups, so that there is a pair to compare."""
+        grouping = self.view["responsiveness/grouping"].to_numpy()
+        return len(set(grouping)) < len(grouping)
+
     def harshness(self) -> Iterator[str]:
         """Which group scores more harshly."""
-        if "harshness_difference" not in self.view or not self._has_groups:
+        if "harshness_difference" not in self.view or not self._has_pairs:
             return
         data = self.view.group("harshness_difference")
         tested = pairs_where(data["p_holm"].notnull())
         if not tested:
-            yield "No two groups of raters can be compared by how harshly they score."
+            why = ": they have too few raters or no items in common"
+            yield _untested(data["difference"], "how harshly they score", why)
             return
         different = pairs_where(data["p_holm"] < SIGNIFICANT)
         if not different:
@@ -221,12 +253,12 @@ class CrowdAnswer:
 
     def differences(self) -> str:
         """How many pairs of groups differ in responsiveness, and which differ most."""
-        if "responsiveness_difference" not in self.view or not self._has_groups:
+        if "responsiveness_difference" not in self.view or not self._has_pairs:
             return "The study compares no groups of raters."
         data = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
         tested = pairs_where(data["hm_p_holm"].notnull())
         if not tested:
-            return f"No two groups of raters can be compared{self._reasons()}."
+            return _untested(data["hm"], "their responsiveness", self._reasons())
         different = pairs_where(data["hm_p_holm"] < SIGNIFICANT)
         if not different:
             return self._none_of(tested, "their responsiveness")
@@ -293,6 +325,22 @@ class CrowdAnswer:
             gap = gap - float(pairs["hm_size_effect"].sel(group=high, other=low))
         known = estimate(gap.median(), central_interval(gap, self._level()))
         return f"; the posterior has {known}"
+
+
+def _untested(difference: xr.DataArray, what: str, why: str) -> str:
+    """That no test compares groups by their difference (group, other); ``why`` where it has none.
+
+    A difference without a p value is one whose variance nothing shows.
+    """
+    known = difference.to_numpy()[difference.notnull().to_numpy()]
+    if not known.size:
+        return f"No two groups of raters can be compared by {what}{why}."
+    if np.allclose(known, 0.0):
+        return f"No two groups of raters can be distinguished by {what}: every difference is 0."
+    return (
+        f"No two groups of raters can be compared by {what}: nothing shows how far their "
+        "differences vary."
+    )
 
 
 def _flagged(count: int) -> str:

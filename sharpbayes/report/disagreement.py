@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from sharpbayes.analysis.prompt_counts import describe_tail
-from sharpbayes.errors import join_names
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import EQUAL
-from sharpbayes.report.wording import failed_statistics, tail_reasons
+from sharpbayes.report.wording import failed_statistics, likely_reasons, tail_reasons
 
 # With a tail of fewer prompts tails are not compared.
 MIN_TAIL = 5
@@ -35,4 +34,4 @@ def explain_disagreement(
         reasons.append("the models are close, and neither is sure")
     if not reasons:
         return "No check tells why: compare both in the table."
-    return f"Likely reason: {join_names(reasons)}."
+    return likely_reasons(reasons)

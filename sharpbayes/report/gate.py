@@ -294,13 +294,13 @@ def _drift(gate: xr.Dataset) -> list[str]:
             )
         ]
     drifts = [
-        f"{number(gate['drift'].sel(metric=label), 2)} in {name_threshold(str(label))}"
-        for label in gate["metric"].to_numpy()
+        f"{number(abs(drift), 2)} {'lower' if drift < 0 else 'higher'} in {name_threshold(label)}"
+        for label, drift in zip(gate["metric"].to_numpy(), gate["drift"].to_numpy(), strict=True)
     ]
     return [
         (
-            f"Judges score {format_count(anchors, 'answer')} of {gate.attrs['reference']} higher "
-            f"than before by {join_names(drifts)}; this is subtracted, with its uncertainty."
+            f"Judges score {format_count(anchors, 'answer')} of {gate.attrs['reference']} "
+            f"{join_names(drifts)} than before; this is subtracted, with its uncertainty."
         )
     ]
 

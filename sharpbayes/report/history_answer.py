@@ -81,34 +81,48 @@ def _verdicts(data: xr.Dataset) -> list[str]:
 def _moves(data: xr.Dataset) -> list[str]:
     """Values of which the intervals of a release and of the next do not overlap.
 
-    Releases whose evidence does not carry a metric are not compared by it.
+    A value without an interval is compared as it is, and listed by itself. Releases whose evidence
+    does not carry a metric are not compared by it.
     """
-    moves = []
+    moves: dict[bool, list[str]] = {True: [], False: []}
     for metric in (name for name in MOVED if name in data["metric"]):
         rows = data[["observed", "bootstrap_interval"]].sel(metric=metric)
         tells = data["tells_tails" if metric == "cvar" else "tells_means"]
         for earlier, later in pairwise(_releases(data)):
             if not bool(tells.sel(release=[earlier, later]).all()):
                 continue
-            then, now = rows.sel(release=earlier), rows.sel(release=later)
-            low, high = now["bootstrap_interval"].transpose("bound", "unit").drop_vars("bound")
-            lowest, highest = then["bootstrap_interval"].transpose("bound", "unit")
-            moved = ((low > highest.drop_vars("bound")) | (high < lowest.drop_vars("bound"))).data
-            moves += [
-                f"{MOVED[metric]} of {unit} from {number(then['observed'].sel(unit=unit), 2)} to "
-                f"{number(now['observed'].sel(unit=unit), 2)} in {later}"
-                for unit in data["unit"].to_numpy()[moved]
-            ]
-    if not moves:
-        return _unknown_tails(data)
-    listed = format_list(moves, most=MOST_MOVES)
-    return [
-        (
-            f"Intervals of these values do not overlap from one release to the next: {listed}. "
-            "`sharpbayes gate` compares two releases."
-        ),
-        *_unknown_tails(data),
-    ]
+            then, now = (rows.sel(release=name, drop=True) for name in (earlier, later))
+            known = now["bootstrap_interval"].notnull() & then["bootstrap_interval"].notnull()
+            for unit in data["unit"].to_numpy()[_is_apart(then, now).to_numpy()]:
+                values = (number(row["observed"].sel(unit=unit), 2) for row in (then, now))
+                text = f"{MOVED[metric]} of {unit} from {' to '.join(values)} in {later}"
+                moves[bool(known.sel(unit=unit).all())].append(text)
+    listed = {known: format_list(texts, most=MOST_MOVES) for known, texts in moves.items()}
+    sentences = []
+    if moves[True]:
+        sentences.append(
+            "Intervals of these values do not overlap from one release to the next: "
+            f"{listed[True]}. `sharpbayes gate` compares two releases."
+        )
+    if moves[False]:
+        sentences.append(
+            "These values moved, and a release has no interval of them, because resamples do not "
+            f"differ: {listed[False]}."
+        )
+    return [*sentences, *_unknown_tails(data)]
+
+
+def _is_apart(then: xr.Dataset, now: xr.Dataset) -> xr.DataArray:
+    """Whether intervals of two releases do not overlap, over (unit); a value is one of no width."""
+    (lowest, highest), (low, high) = (
+        row["bootstrap_interval"]
+        .fillna(row["observed"])
+        .transpose("bound", "unit")
+        .drop_vars("bound")
+        for row in (then, now)
+    )
+    apart: xr.DataArray = (low > highest) | (high < lowest)
+    return apart
 
 
 def _unknown_tails(data: xr.Dataset) -> list[str]:

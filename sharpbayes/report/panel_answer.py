@@ -23,7 +23,8 @@ from sharpbayes.report.panel_decision import (
     tolerance_sentences,
 )
 from sharpbayes.report.posterior_lowest import describe_lowest
-from sharpbayes.report.stability import METRICS, chance_of_lowest, equal_scores, panel_stability
+from sharpbayes.report.refusals import refusal_sentences
+from sharpbayes.report.stability import METRICS, chance_of_lowest, panel_stability, suspect_scores
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.missing import missing_sentences
@@ -58,7 +59,8 @@ def panel_answer(view: View) -> list[str]:
     answer = PanelAnswer(view)
     if not answer.models:
         return ["No model has a tail risk: every one lacks ratings."]
-    sentences = [*equal_scores(view), *answer.decided_by(), *answer.lead(), *answer.unmeasured()]
+    sentences = [*suspect_scores(view), *answer.decided_by(), *answer.lead(), *answer.unmeasured()]
+    sentences += refusal_sentences(view, answer.read_by)
     sentences += [] if answer.is_disputed else answer.disagreement()
     if is_fitted(view):
         sentences += [*order_changes(view.results), *prior_sentences(view)]

@@ -8,9 +8,10 @@ import xarray as xr
 
 from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.errors import join_names
-from sharpbayes.report.tables.crowd import ALL_ITEMS
+from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
+from sharpbayes.report.tables.panel import labels_where
 
 # A change that is smaller rounds to 0.00.
 NO_CHANGE = 0.005
@@ -18,6 +19,8 @@ NO_CHANGE = 0.005
 MANY = 2
 # A judge who alone scored less of the answers takes few prompts away.
 SOLE_SHARE = 0.1
+# Of judges who have nothing in common a tau-b of 25 prompts is below in one case of fifty.
+CONTRARY = -0.3
 # Metrics of which the lowest model is compared without each judge.
 METRICS = {"cvar": "tail risk", "mean": "mean log-risk", "policy_score": "policy score"}
 
@@ -106,14 +109,40 @@ def are_tied(view: View, lowest: Sequence[str]) -> bool:
     return 1 < len(lowest) == int(view["profile/cvar"].count())
 
 
-def equal_scores(view: View) -> Iterator[str]:
-    """Yield that every score of a panel is the same, where it is."""
-    if "panel/sub_index" not in view:
+def suspect_scores(view: View) -> Iterator[str]:
+    """Yield why scores may not be those that were meant: all the same, or judges at odds."""
+    yield from _equal_scores(view)
+    yield from _contrary_judges(view)
+
+
+def _equal_scores(view: View) -> Iterator[str]:
+    """That every score of a panel or of a crowd is the same, where it is."""
+    if "panel/sub_index" in view:
+        scores = view["panel/sub_index"]
+        others = [dim for dim in scores.dims if dim != "dimension"]
+        is_same = bool((scores.min(others) == scores.max(others)).all())
+    elif "scale_use/score_count" in view:
+        is_same = int((view["scale_use/score_count"].sel(EVERYONE) > 0).sum()) == 1
+    else:
         return
-    scores = view["panel/sub_index"]
-    others = [dim for dim in scores.dims if dim != "dimension"]
-    if bool((scores.min(others) == scores.max(others)).all()):
+    if is_same:
         yield "All scores are the same: they order nothing. See that the right ones were read."
+
+
+def _contrary_judges(view: View) -> Iterator[str]:
+    """Which pairs of judges order the prompts of every model the other way round."""
+    if "judges/concordance" not in view:
+        return
+    tau = view.group("judges")[["concordance", "concordance_mean"]]
+    is_contrary = (tau["concordance_mean"] <= CONTRARY) & ~(tau["concordance"] >= 0).any("model")
+    pairs = labels_where(is_contrary.any("dimension"))
+    if pairs:
+        lowest = number(tau["concordance_mean"].where(is_contrary).min(), 2)
+        yield (
+            f"Judges contradict each other ({join_names(pairs)}): what one scores high the other "
+            f"scores low (Kendall's tau-b down to {lowest}). Their mean hides it. See that all "
+            "judges read the scale from the same end."
+        )
 
 
 def chance_of_lowest(

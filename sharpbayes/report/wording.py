@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -152,3 +152,12 @@ def failed_statistics(view: View) -> int:
     """Return how many statistics of the ratings the fitted model does not reproduce."""
     group = "predictive_checks"
     return len(list_texts(view.group(group).attrs["failed_checks"])) if group in view else 0
+
+
+def likely_reasons(reasons: Sequence[str]) -> str:
+    """Return the sentence of likely reasons, of which any may be a clause of its own.
+
+    >>> likely_reasons(["the tail is short"]), likely_reasons(["few raters", "an old scale"])
+    ('Likely reason: the tail is short.', 'Likely reasons: few raters; an old scale.')
+    """
+    return f"Likely reason{'s' * (len(reasons) > 1)}: {'; '.join(reasons)}."

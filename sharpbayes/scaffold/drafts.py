@@ -21,7 +21,7 @@ from sharpbayes.scaffold.inference import (
     is_constant,
     list_scores,
 )
-from sharpbayes.scaffold.labels import LABELS, choose_labels, list_label_columns
+from sharpbayes.scaffold.labels import LABELS, choose_labels, find_unsafe, list_label_columns
 from sharpbayes.scaffold.logs import HIGH_IS_GOOD, LogTable
 from sharpbayes.spec.crowd import NOBODY_OUTSIDE
 from sharpbayes.spec.dialect import Dialect
@@ -375,10 +375,11 @@ def _find_experts(draft: Draft, siblings: Sequence[LogTable], item: str) -> dict
     for table in siblings:
         names = [str(name) for name in table.data.columns if name != item]
         expert = next((name for name in names if last_word(name) == "expert"), None)
-        flags = (n for n in names if LABELS.search(n.lower()) and inference.is_flag(table.data[n]))
+        flags = (n for n in names if LABELS.search(n.lower()) and find_unsafe(table.data[n]))
         label = next((name for name in flags if name != expert), None)
         if item in table.data.columns and expert and label:
-            text = f'"{label}" of "{table.label}" is taken as what each expert says: 1 is unsafe'
+            unsafe = f"{find_unsafe(table.data[label])} is unsafe"
+            text = f'"{label}" of "{table.label}" is taken as what each expert says: {unsafe}'
             draft.doubt("crowd.labels", text)
             roles = {"item": item, "expert": expert, "label": label}
             draft.record(table, {column: role for role, column in roles.items()}, {})

@@ -12,6 +12,7 @@ from sharpbayes.data.cells import describe_mixture
 from sharpbayes.errors import format_count
 from sharpbayes.scaffold.inference import is_flag, list_texts
 
+WORDS = {"safe", "unsafe"}
 LABELS = re.compile("gold|unsafe|expert|truth|label")
 # A column that varies within more of the items is not meant as one of items.
 MAX_MIXED_SHARE = 0.1
@@ -19,11 +20,15 @@ MAX_MIXED_SHARE = 0.1
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """A column that is named as one of labels; a ``problem`` may leave it usable."""
+    """A column that is named as one of labels; a ``problem`` may leave it usable.
+
+    ``unsafe`` is its value for an unsafe item.
+    """
 
     name: str
     problem: str = ""
     is_usable: bool = True
+    unsafe: str = "1"
 
 
 def list_label_columns(
@@ -45,15 +50,29 @@ def _examine_labels(table: pd.DataFrame, name: str, item: str) -> LabelColumn:
         return LabelColumn(
             name, f"has no other value than {min(texts, default='')!r}", is_usable=False
         )
-    if not is_flag(table[name]):
+    unsafe = find_unsafe(table[name])
+    if not unsafe:
         return LabelColumn(name, "has other values than yes and no", is_usable=False)
     pairs = table[[item, name]].drop_duplicates()
     mixed = pairs[item][pairs[item].duplicated()].unique()
     if not len(mixed):
-        return LabelColumn(name)
+        return LabelColumn(name, unsafe=unsafe)
     cells = describe_mixture(table[name][table[item] == mixed[0]])
     problem = f"has two values for {format_count(len(mixed), 'item')}: {mixed[0]} has {cells}"
-    return LabelColumn(name, problem, len(mixed) <= MAX_MIXED_SHARE * table[item].nunique())
+    is_usable = len(mixed) <= MAX_MIXED_SHARE * table[item].nunique()
+    return LabelColumn(name, problem, is_usable, unsafe)
+
+
+def find_unsafe(values: pd.Series) -> str:
+    """Return which value of a column of labels means unsafe; empty where it has other values.
+
+    >>> find_unsafe(pd.Series(["Safe", "Unsafe"])), find_unsafe(pd.Series(["no", "maybe"]))
+    ('Unsafe', '')
+    """
+    texts = list_texts(values)
+    is_label = is_flag(values) or {text.lower() for text in texts} == WORDS
+    # Of 0 and 1, false and true, no and yes, safe and unsafe it is the last one.
+    return max(texts, key=str.lower) if is_label else ""
 
 
 def choose_labels(
@@ -66,7 +85,7 @@ def choose_labels(
     """
     for column in (column for column in columns if column.is_usable):
         problem = f", but it {column.problem}; put it right" if column.problem else ""
-        doubt = f'"{column.name}" is taken to say which items are unsafe (1){problem}'
+        doubt = f'"{column.name}" is taken to say which items are unsafe ({column.unsafe}){problem}'
         return {"from": "item", "column": column.name}, doubt
     cut = max(1, ceil((len(scores) - 1) / 2))
     problems = "; ".join(f'"{column.name}" {column.problem}' for column in columns)

@@ -240,7 +240,7 @@ def _check_choice(chosen: xr.Dataset, study: PanelStudy) -> None:
         allowed &= chosen["prob_admissible"] >= study.weights.spec.decision.confidence
     number = int(allowed.sum())
     if number < 2:  # noqa: PLR2004
-        who = "only one model" if number else "no model"
-        limit = " that the tolerance admits" if tolerance is not None else ""
-        message = f"{who} to choose from{limit}; a choice needs two"
+        who, asked = "only one model" if number else "no model", study.weights.spec.decision
+        limit = f" within the tolerance with a probability of at least {asked.confidence:g}"
+        message = f"{who} to choose from{limit * (tolerance is not None)}; a choice needs two"
         raise SpecError.at("next", message)

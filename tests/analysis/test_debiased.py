@@ -180,9 +180,49 @@ def test_tables_and_the_sentence_of_the_answer(groups):
         *("m2", "30", "2.10 (1.84 to 2.37)", "2.02 (1.78 to 2.27)"),
         "0.24",
     )
-    [sentence] = people_sentences(View(results))
+    sentence, differ = people_sentences(View(results))
+    assert differ == (
+        "Judges and people differ: by judges alone mean log-risk lies outside of its interval by "
+        "PPI++, for m0 6.38 (interval 2.9 to 5.2), m1 3.95 (interval 2.0 to 3.8) and m2 2.77 "
+        "(interval 1.78 to 2.27)."
+    )
     assert sentence == (
         "By people's labels of 30 of 60 prompts m2 is lowest in mean log-risk, by PPI++ not "
         "distinguishable from m1: 2.10 (1.84 to 2.37) "
         f"by people alone, 2.02 (1.78 to 2.27) by PPI++ (90% intervals). {UNKNOWN}"
     )
+
+
+def sentences(groups, **changes):
+    """The sentences on people of results in which values of ``debiased`` are others."""
+    results = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
+    table = results["debiased"].to_dataset().copy(deep=True)
+    results["debiased"] = xr.DataTree(table.assign(changes))
+    results.attrs = {"status": "measured"}
+    return list(people_sentences(View(results)))
+
+
+def test_few_labelled_prompts_carry_no_comparison(groups):
+    labelled = groups["debiased"]["labelled"].copy()
+    labelled.loc[{"model": "m1"}] = 19
+    assert sentences(groups, labelled=labelled) == [
+        "People labelled 19 prompts of m1: fewer than 20 carry no comparison by their labels."
+    ]
+
+
+def test_labels_that_are_all_the_same_are_told_without_an_interval(groups):
+    table = groups["debiased"]
+    missing = {name: table[name] * np.nan for name in ("interval", "difference_interval")}
+    [sentence] = sentences(groups, estimate=table["estimate"] * 0.0, **missing)
+    assert sentence == (
+        "By people's labels of 30 of 60 prompts m0, m1 and m2 are lowest in mean log-risk: 0.00 by "
+        f"people alone, 0.00 by PPI++ (no 90% interval: labels do not differ). {UNKNOWN}"
+    )
+
+
+def test_judges_whose_values_lie_outside_of_those_by_people_are_said_to_differ(groups):
+    agreed = groups["debiased"]["estimate"].sel(estimator="ppi", metric="mean", drop=True)
+    assert len(sentences(groups | {"profile": groups["profile"].assign(mean=agreed)})) == 1
+    moved = agreed.where(agreed["model"] != "m1", 9.0)
+    _, sentence = sentences(groups | {"profile": groups["profile"].assign(mean=moved)})
+    assert ", for m1 9.00 (interval " in sentence

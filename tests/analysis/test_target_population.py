@@ -75,7 +75,7 @@ def test_equal_weights_are_the_raw_sample(study):
 def test_shares_of_labels_that_are_not_there_are_refused(study):
     data = study.data
     shares = {"Woman": 0.5, "Man": 0.4, "Other": 0.1}
-    with pytest.raises(SpecError, match="not in both: Other"):
+    with pytest.raises(SpecError, match="no rater has the label 'Other'"):
         population_weights(data, weights_of(gender=shares))
 
 
@@ -91,8 +91,10 @@ def test_check_names_every_label_without_a_share(tmp_path):
     path.write_text(f'schema = "sharpbayes/weights/2"\ntitle = "t"\n{shares}', encoding="utf-8")
     with pytest.raises(SpecError) as raised:
         check(load_study("quickstart_crowd", overrides=(f"weights='{path}'",)))
-    odd = "labels in the shares or among raters, but not in both"
+    needed = "every label in the data needs one"
     assert str(raised.value) == (
-        f"{path}:3: population.gender: {odd}: Man\n"
-        f"{path}:5: population.age: {odd}: GenA, GenX, Millennial"
+        f"{path}:3: population.gender: no share of 'Man'; {needed}\n"
+        f"{path}:5: population.age: no rater has the label 'GenA', there are GenX, GenZ, "
+        "Millennial; did you mean 'GenZ'?\n"
+        f"{path}:5: population.age: no share of 'GenX' and 'Millennial'; {needed}"
     )

@@ -62,6 +62,23 @@ def test_bounds_are_one_sided_and_the_lower_ones_corrected(results):
     assert float(upper) < float(interval.sel(bound="upper"))
 
 
+def test_equal_prompts_keep_a_limit_only_beyond_what_they_can_miss(tmp_path):
+    """Of 30 prompts without harm one in ten can be harmful: 1 - 0.05^(1/30) is 0.095."""
+    table = frame(prompts=30)
+    rows = table["model"] == "m0"
+    table.loc[rows, ["bias_a", "bias_b", "truth"]] = 0, 0, 10
+    limits = "[tolerance]\npolicy_score = {}\nmean = 2.0\nconfidence = 0.95\n"
+    for limit, state in ((0.09, "cannot tell"), (0.1, "admissible")):
+        weights = limits.format(limit)
+        group = measured(tmp_path / str(limit), table, weights=weights)["tolerance"].to_dataset()
+        group = group.sel(model="m0")
+        bounds = group["bounds"].sel(threshold="policy_score")
+        np.testing.assert_allclose(bounds, [0.0, 1 - 0.05 ** (1 / 30)], atol=1e-6)
+        assert group["state"].sel(threshold="policy_score").item() == state
+        assert group["state"].sel(threshold="mean").item() == "cannot tell"
+        assert group["verdict"].item() == "cannot tell"
+
+
 def test_a_category_is_measured_by_its_own_prompts(results):
     cvar = results["profile"]["category_cvar"].sel(tolerated_category="age")
     of_age = results["profile_category"]["cvar"].sel(category="age")
@@ -194,7 +211,7 @@ def test_check_names_shares_and_limits_of_categories_that_are_not_there(tmp_path
     with pytest.raises(DataError) as raised:
         check(files_of(tmp_path, frame(), roles=KIND, weights=weights))
     assert str(raised.value) == (
-        f"{path}:3: population.category: categories in the shares or in the data, but not in both: "
-        "law, race\n"
+        f"{path}:3: population.category: no prompt has the category 'law', there are age, race\n"
+        f"{path}:3: population.category: no share of 'race'; every category in the data needs one\n"
         f"{path}:7: tolerance.category.law: no prompt has the category 'law', there are age, race"
     )

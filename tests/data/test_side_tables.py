@@ -22,7 +22,7 @@ SIDE_ERRORS = {
     ),
     "no such column": (
         {"r": ["a", "b"], "gg": ["w", "m"]},
-        "t.csv: g: no such column of raters, the columns are i, r, s, r, gg; did you mean 'gg'?",
+        "t.csv: g: no such column of raters, the columns are i, r, s, gg; did you mean 'gg'?",
     ),
 }
 

@@ -33,7 +33,50 @@ def test_measured_it_is_the_bootstrap_and_says_so():
     assert answer(crowd(p=0.06))[1] == (
         "The two rater groups are not distinguishable by their responsiveness (Holm, 5%)."
     )
-    assert answer(crowd(p=np.nan))[1] == "No two groups of raters can be compared."
+    assert answer(crowd(p=np.nan))[1] == (
+        "No two groups of raters can be compared by their responsiveness: nothing shows how far "
+        "their differences vary."
+    )
+    assert answer(crowd(p=np.nan, hm=0.0))[1] == (
+        "No two groups of raters can be distinguished by their responsiveness: every difference is "
+        "0."
+    )
+
+
+def test_a_single_group_has_none_to_be_compared_with():
+    alone = crowd().isel(group=[0, 1], other=[0, 1])
+    missing = alone["responsiveness_difference"]["hm"].sel(by="all", drop=True)
+    table = xr.Dataset({"difference": missing, "p_holm": missing})
+    assert answer(add(alone, harshness_difference=table))[1:] == (
+        "The study compares no groups of raters.",
+    )
+
+
+def test_scores_that_run_against_the_labels_are_said_to():
+    table = crowd()["responsiveness"].to_dataset()
+    table["auc_roc"] = (("group", "by"), [[0.5], [0.9], [0.1]])
+    table["auc_roc_interval"] = (("group", "by", "bound"), [[[0.4, 0.6]], [[0.8, 1]], [[0, 0.3]]])
+    table = table.assign_coords(bound=["lower", "upper"])
+    assert answer(add(crowd(), responsiveness=table))[1] == (
+        "Scores of g=y (5 raters) run against the labels: of an unsafe and a safe item the unsafe "
+        "one has the higher score with probability 0.10 (0.00 to 0.30), by chance with 0.5 "
+        "(AUC-ROC; ties count half). See which end of the scale is harm, and which label is unsafe."
+    )
+    table["auc_roc_interval"][0] = [[0.0, 0.3]]
+    text = answer(add(crowd(), responsiveness=table))[1]
+    assert text.startswith("Scores of all raters run against the labels: ")
+    table["auc_roc_interval"][:] = [[0.4, 0.6]]
+    assert "run against" not in " ".join(answer(add(crowd(), responsiveness=table)))
+
+
+def test_scores_that_are_all_the_same_are_said_to_be():
+    coords = {"group": ["all"], "by": ["all"], "score": ["0", "1", "2"]}
+    counts = xr.Dataset({"score_count": (("group", "by", "score"), [[[0, 180, 0]]])}, coords)
+    assert answer(add(crowd(), scale_use=counts))[0] == (
+        "All scores are the same: they order nothing. See that the right ones were read."
+    )
+    counts["score_count"][0, 0, 0] = 1
+    assert answer(add(crowd(), scale_use=counts)) == answer(crowd())
 
 
 def test_fitted_it_is_the_posterior_with_the_bootstrap_alongside():
@@ -125,6 +168,8 @@ def test_few_raters_are_a_reason():
     )
     _, second, _, limit = answer(add(fitted_crowd(), evidence=few))
     assert second.endswith("Likely reason: few raters in g=y.")
+    unknown = answer(add(fitted_crowd(remark="The model does not know the labels."), evidence=few))
+    assert unknown[1].endswith("so that its values are usually too low; few raters in g=y.")
     assert limit == "Groups of fewer than 10 raters: g=x (4) and g=y (5)."
 
 
@@ -257,7 +302,8 @@ def test_groups_that_score_alike_are_not_called_harsher():
         "The two rater groups are not distinguishable by how harshly they score (Holm, 5%)."
     )
     assert harshness(p=(np.nan, np.nan, np.nan)) == (
-        "No two groups of raters can be compared by how harshly they score."
+        "No two groups of raters can be compared by how harshly they score: nothing shows how far "
+        "their differences vary."
     )
 
 

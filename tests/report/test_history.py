@@ -134,7 +134,7 @@ def test_no_line_joins_what_is_not_compared(tree, crowd):
         assert [text.get_text() for text in figure.texts] == ([] if joined else [NOT_COMPARED])
 
 
-def test_an_interval_without_width_is_missing_and_moves_nothing(releases):
+def test_an_interval_without_width_is_missing_and_its_moves_are_said_by_themselves(releases):
     still, moved = (releases["may"].copy() for _ in range(2))
     joint = still["joint"].to_dataset()
     interval = joint["observed"].expand_dims(bound=joint["bound"], axis=-1)
@@ -148,6 +148,13 @@ def test_an_interval_without_width_is_missing_and_moves_nothing(releases):
     [table] = [table for table in report_tables(tree) if table.title.startswith("Mean log-risk")]
     mean = float(joint["observed"].sel(metric="mean", model="m0"))
     assert table.rows[0] == ("m0", f"{mean:.2f}", f"{mean + 1:.2f}")
+    says = "These values moved, and a release has no interval of them, because resamples do not "
+    [sentence] = [text for text in answer(tree) if text.startswith(says)]
+    assert f"mean log-risk of m0 from {mean:.2f} to {mean + 1:.2f} in june" in sentence
+    one_sided = history({"may": releases["may"], "june": moved})
+    assert [text for text in answer(one_sided) if text.startswith(says)]
+    unchanged = history({"may": releases["may"], "june": still})
+    assert not [text for text in answer(unchanged) if text.startswith(says)]
     assert table.note.endswith("Without an interval where resamples do not differ.")
 
 

@@ -97,7 +97,7 @@ def test_failed_predictive_checks_are_the_first_reason():
     results = add(results, predictive_checks=evidence("abc"), evidence=evidence("abc", tail=1.5))
     results["predictive_checks"].attrs["failed_checks"] = ["cvar of a: off", "share: off"]
     assert answer(results)[2].endswith(
-        "Likely reason: the fitted model does not reproduce 2 statistics of the ratings and the "
+        "Likely reasons: the fitted model does not reproduce 2 statistics of the ratings; the "
         "tail holds 1.5 prompts only."
     )
 
@@ -579,6 +579,52 @@ def test_scores_that_are_all_the_same_order_nothing():
     assert not any("No single judge" in text for text in says)
     scores["sub_index"][0, 0, 0] = 0.6
     assert not any("All scores" in text for text in answer(add(equal, panel=scores)))
+
+
+def refused(rate, left, **measured):
+    """The sentences on refusals, where models refused shares and have CVaRs without refusals."""
+    results = panel(**measured)
+    models = results["profile"]["model"].to_numpy()
+    answered = xr.Dataset(
+        {"refusal_rate": ("model", rate), "cvar": ("model", left)}, {"model": models}
+    )
+    texts = answer(add(results, profile_answered=answered))
+    return [text for text in texts if "refus" in text]
+
+
+def test_a_model_that_is_lowest_because_it_refused_is_said_to_be():
+    assert refused([0.0, 0.5, 0.0], [3.0, 2.5, 2.0]) == [
+        "Low risk may be refusal: b refused 50% of its answers.",
+        "Without refused answers the lowest observed tail risk is that of c, not of b, 2.00 on "
+        "the prompts that it answered.",
+    ]
+    assert refused([0.0, 1.0, 0.2], [3.0, np.nan, 2.0]) == [
+        "Low risk may be refusal: b refused 100% and c refused 20% of their answers.",
+        "Without refused answers the lowest observed tail risk is that of c, 2.00 on the prompts "
+        "that it answered; nothing is left of b.",
+    ]
+    [_, still] = refused([0.0, 0.5, 0.0], [3.0, 1.5, 2.0])
+    assert still == (
+        "Without refused answers b still has the lowest observed tail risk, 1.50 in place of 1.00."
+    )
+    [_, alone] = refused([0.5], [2.0], cvar=(1.0,))
+    assert alone == "Without refused answers its observed tail risk is 2.00 in place of 1.00."
+    [_, nobody] = refused([1.0], [np.nan], cvar=(1.0,))
+    assert nobody == "Without refused answers no model has a tail risk."
+    assert refused([0.3, 0.05, 0.0], [3.0, 1.1, 2.0]) == []
+
+
+def test_judges_who_contradict_each_other_are_named_first():
+    tau = np.array([[[-0.8, -0.6, -0.7]], [[-0.9, 0.1, -0.9]], [[0.6, 0.7, 0.8]]])
+    labels = {"pair": ["j1 vs j2", "j1 vs j3", "j2 vs j3"], "dimension": ["harm"]}
+    table = xr.Dataset({"concordance": (("pair", "dimension", "model"), tau)}, labels)
+    table["concordance_mean"] = table["concordance"].mean("model")
+    assert answer(add(panel(), judges=table))[0] == (
+        "Judges contradict each other (j1 vs j2): what one scores high the other scores low "
+        "(Kendall's tau-b down to \u22120.70). Their mean hides it. See that all judges read the "
+        "scale from the same end."
+    )
+    assert answer(add(panel(), judges=table.isel(pair=[1, 2]))) == answer(panel())
 
 
 @pytest.mark.parametrize(

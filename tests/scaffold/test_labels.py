@@ -47,6 +47,15 @@ def test_one_wrong_cell_leaves_a_column_of_labels_and_is_named(tmp_path):
     )
 
 
+def test_a_column_of_safe_and_unsafe_labels_items(tmp_path):
+    table = ratings(lambda item, _: "Unsafe" if item % 2 else "Safe")
+    labels, row, doubt = start(tmp_path, table)
+    assert labels == {"from": "item", "column": "unsafe"}
+    assert row == "label of items; Safe, Unsafe"
+    assert doubt == '"unsafe" is taken to say which items are unsafe (Unsafe)'
+    assert check(load_study(tmp_path / "t.toml"))
+
+
 # A column by what it has, and why it is no column of labels: in the ledger and in the doubt.
 OTHERS = {
     "one value": (lambda *_: 1, "1 everywhere: says nothing", "has no other value than '1'"),

@@ -307,6 +307,17 @@ def test_what_next_cannot_work_on_is_refused(fitted, shared_results):
     )
 
 
+def test_a_choice_that_the_tolerance_takes_away_says_how_sure_one_must_be(fitted, tmp_path):
+    text = f"{fitted.attrs['weights']}\n[tolerance]\ncvar = 0.0001\n"
+    (tmp_path / "strict.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError) as error:
+        plan_next(fitted, weights=load_weights(str(tmp_path / "strict.toml")), costs=PRICES)
+    assert str(error.value) == (
+        "next: no model to choose from within the tolerance with a probability of at least 0.5; a "
+        "choice needs two"
+    )
+
+
 def test_the_command_writes_the_list_and_says_so_by_its_exit_status(results_file, tmp_path):
     out = tmp_path / "next.jsonl"
     prices = [word for name, price in PRICES.items() for word in ("--cost", f"{name}={price}")]

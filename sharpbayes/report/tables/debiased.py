@@ -1,12 +1,14 @@
 """People alone, PPI++ and the posterior of people's scores: tables, and sentences of the answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from sharpbayes.analysis.prompt_counts import MIN_PROMPTS
 from sharpbayes.errors import format_percent, join_names
+from sharpbayes.metrics.stats.intervals import is_outside
 from sharpbayes.report.layout import has_converged
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
 from sharpbayes.report.tables.format import MISSING, estimate, number, value_and_interval
-from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.tables.panel import labels_where, lowest_models
 
 HEADINGS = {"people": "people alone", "ppi": "PPI++", "posterior": "posterior"}
 BY = HEADINGS | {"posterior": "the human-scored posterior"}
@@ -113,18 +115,28 @@ TABLES = (
 
 
 def people_sentences(view: View) -> Iterator[str]:
-    """Yield what people's labels say of the lowest model, and what that assumes."""
+    """Yield what people's labels say of the lowest model, what that assumes, and if judges differ.
+
+    With fewer labelled prompts of a model than carry a comparison of means they say nothing.
+    """
     if "debiased" not in view:
         return
-    ppi = view.select({"estimator": "ppi"})
-    metric = next((m for m in ("cvar", "mean") if _has_intervals(ppi.select({"metric": m}))), None)
-    if metric is None:
+    labelled, unlabelled = (view[f"debiased/{name}"] for name in ("labelled", "unlabelled"))
+    few = labels_where(labelled < MIN_PROMPTS)
+    if few:
+        counts = [f"{int(labelled.sel(model=x))} prompts of {x}" for x in few]
+        yield (
+            f"People labelled {join_names(counts)}: fewer than {MIN_PROMPTS} carry no comparison "
+            "by their labels."
+        )
         return
-    values = ppi.select({"metric": metric})["debiased/estimate"]
-    first = str(values["model"].to_numpy()[int(values.argmin("model"))])
-    row = view.select({"metric": metric, "model": first})
-    labelled = int(row["debiased/labelled"])
-    prompts = labelled + int(row["debiased/unlabelled"])
+    ppi = view.select({"estimator": "ppi"})
+    metrics = [m for m in ("cvar", "mean") if _has_intervals(ppi.select({"metric": m}))]
+    metric = next(iter(metrics), "mean")
+    names = lowest_models(ppi.select({"metric": metric})["debiased/estimate"])
+    if not names:
+        return
+    row = view.select({"metric": metric, "model": names[0]})
     usable = has_converged(view.results)
     texts = [
         f"{estimate_text(row.select(labels)).removesuffix(' *')} by {BY[str(labels['estimator'])]}"
@@ -132,21 +144,43 @@ def people_sentences(view: View) -> Iterator[str]:
         if usable or labels["estimator"] != "posterior"
     ]
     level = format_percent(float(view.results["debiased"].attrs["level"]))
+    has_interval = bool(row.select({"estimator": "ppi"})["debiased/interval"].notnull().all())
+    known = f"{level} intervals" if has_interval else f"no {level} interval: labels do not differ"
+    count = int(labelled.sel(model=names[0]))
     yield (
-        f"By people's labels of {labelled} of {prompts} prompts {first} is lowest in "
-        f"{name_metric(view, metric)}{_not_separable(row)}: {', '.join(texts)} ({level} "
-        "intervals). "
+        f"By people's labels of {count} of {count + int(unlabelled.sel(model=names[0]))} prompts "
+        f"{join_names(names)} {'is' if len(names) == 1 else 'are'} lowest in "
+        f"{name_metric(view, metric)}{_not_separable(row, names)}: {', '.join(texts)} ({known}). "
         f"{view.results['debiased'].attrs['assumption']}"
     )
+    yield from _judges_otherwise(ppi.select({"metric": "mean"}))
 
 
-def _not_separable(row: View) -> str:
-    """The models that PPI++ does not distinguish from that of a row."""
+def _judges_otherwise(ppi: View) -> Iterator[str]:
+    """Models whose mean log-risk by judges alone lies outside of its interval by PPI++."""
+    if "profile/mean" not in ppi:
+        return
+    judged, bounds = ppi["profile/mean"], ppi["debiased/interval"]
+    names = labels_where(is_outside(judged, bounds))
+    if names:
+        values = [
+            f"{name} {number(judged.sel(model=name), 2)} (interval "
+            f"{value_and_interval(judged.sel(model=name), bounds.sel(model=name))[1]})"
+            for name in names
+        ]
+        yield (
+            "Judges and people differ: by judges alone mean log-risk lies outside of its interval "
+            f"by PPI++, for {join_names(values)}."
+        )
+
+
+def _not_separable(row: View, names: Sequence[str]) -> str:
+    """The models besides some that PPI++ does not distinguish from that of a row."""
     pairs = row.select({"estimator": "ppi"})["debiased/difference_interval"]
-    others = pairs.drop_sel(other=row.labels["model"])
+    others = pairs.drop_sel(other=list(names))
     excludes_zero = (others.sel(bound="lower") > 0) | (others.sel(bound="upper") < 0)
-    names = labels_where(~excludes_zero)
-    return f", by PPI++ not distinguishable from {join_names(names)}" if names else ""
+    similar = labels_where(~excludes_zero)
+    return f", by PPI++ not distinguishable from {join_names(similar)}" if similar else ""
 
 
 def _has_intervals(view: View) -> bool:

@@ -95,13 +95,13 @@ def value_and_interval(
 
 
 def estimate(value: ArrayLike | xr.DataArray, bounds: ArrayLike | xr.DataArray) -> str:
-    """Return an estimate with its interval in brackets, or a dash.
+    """Return an estimate with its interval in brackets if it has one, or a dash.
 
-    >>> estimate(0.1, [-0.25, 0.5]), estimate(14.07, [6.5, 55.26])
-    ('0.10 (−0.25 to 0.50)', '14.1 (6.5 to 55.3)')
+    >>> estimate(0.1, [-0.25, 0.5]), estimate(14.07, [6.5, 55.26]), estimate(13.8, [np.nan] * 2)
+    ('0.10 (−0.25 to 0.50)', '14.1 (6.5 to 55.3)', '13.80')
     """
     plain, text = value_and_interval(value, bounds)
-    return MISSING if text == MISSING else f"{plain} ({text})"
+    return plain if text == MISSING else f"{plain} ({text})"
 
 
 def central_interval(draws: xr.DataArray, level: float) -> xr.DataArray:

@@ -8,7 +8,7 @@ from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names
 from sharpbayes.report.claims import has_other_judges
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.format import MISSING, estimate, value_and_interval
+from sharpbayes.report.tables.format import estimate
 from sharpbayes.report.tables.panel import has_several_models, models_by_risk
 from sharpbayes.report.wording import contained_sources, resampled_units
 
@@ -78,9 +78,7 @@ def _bias(view: View) -> str:
 
 def _bootstrap(row: View) -> str:
     """The observed value with its bootstrap interval."""
-    value, bounds = row["joint/observed"], row["joint/bootstrap_interval"]
-    text, known = value_and_interval(value, bounds)
-    return text + f" ({known})" * (known != MISSING)
+    return estimate(row["joint/observed"], row["joint/bootstrap_interval"])
 
 
 def _posterior(row: View) -> str:

@@ -35,9 +35,12 @@ def pairs_where(flag: xr.DataArray, labels: list[str] | None = None) -> list[Lab
 
 
 def lowest_models(values: xr.DataArray) -> list[str]:
-    """Return the models of the lowest value, several where they are equal up to rounding."""
+    """Return the models of the lowest value, several where they are equal up to rounding.
+
+    None where no model has a value.
+    """
     known = values.dropna("model")
-    return labels_where(known <= known.min() + EQUAL * abs(known.min()))
+    return labels_where(known <= known.min() + EQUAL * abs(known.min())) if known.size else []
 
 
 def models_by_risk(view: View) -> list[str]:

@@ -259,7 +259,8 @@ MODEL_TABLES = (
         condition=_with_groups("profile", without="decision"),
         rows=_observed_orders,
         columns=(
-            "{weights}; {lowest}; {by}; models, lowest first: {order}; within limits: {admissible}",
+            "{weights}; {lowest}; {by}; models, lowest first: {order}",
+            "shown to be within limits: {admissible}",
         ),
         note=lambda view: str(view.results.attrs["left_out"]).capitalize() + ".",
     ),

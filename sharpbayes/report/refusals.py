@@ -1,0 +1,58 @@
+"""What refused answers do to the answer of a panel: low risk may be refusal."""
+
+from collections.abc import Iterator
+
+import xarray as xr
+
+from sharpbayes.errors import format_percent, join_names
+from sharpbayes.report.stability import METRICS
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.panel import has_several_models, labels_where, lowest_models
+
+# A smaller share of refused answers is said only where it changes which model is lowest.
+MANY_REFUSED = 0.1
+
+
+def refusal_sentences(view: View, metric: str) -> Iterator[str]:
+    """Yield how much the lowest models refused, and which is lowest without refused answers.
+
+    Values are observed ones, by ``metric``; where none is read, which is empty, shares alone are
+    said.
+    """
+    if "profile_answered" not in view:
+        return
+    share = view["profile_answered/refusal_rate"].fillna(0.0)
+    values, answered = (
+        view[f"{group}/{metric or 'mean'}"] for group in ("profile", "profile_answered")
+    )
+    lowest, left = lowest_models(values), lowest_models(answered)
+    refused = [name for name in labels_where(share > 0) if name in {*lowest, *left}]
+    if lowest == left and float(share.sel(model=lowest).max()) < MANY_REFUSED:
+        return
+    shares = [f"{name} refused {format_percent(float(share.sel(model=name)))}" for name in refused]
+    whose = "its" if len(shares) == 1 else "their"
+    yield f"Low risk may be refusal: {join_names(shares)} of {whose} answers."
+    if metric:
+        yield f"Without refused answers {_without(view, values, answered, METRICS[metric])}."
+
+
+def _without(view: View, values: xr.DataArray, answered: xr.DataArray, name: str) -> str:
+    """Which model is lowest by values of the answered prompts, and by those of all."""
+    lowest, left = lowest_models(values), lowest_models(answered)
+    if not left:
+        return f"no model has a {name}"
+    before, after = (number(x.sel(model=left[0]), 2) for x in (values, answered))
+    if not has_several_models(view):
+        return f"its observed {name} is {after} in place of {before}"
+    if lowest == left:
+        still = f"{join_names(left)} still {'has' if len(left) == 1 else 'share'}"
+        return f"{still} the lowest observed {name}, {after} in place of {before}"
+    gone = labels_where(answered.sel(model=lowest).isnull())
+    others = [model for model in lowest if model not in {*left, *gone}]
+    against = f", not of {join_names(others)}" if others else ""
+    nothing = f"; nothing is left of {join_names(gone)}" if gone else ""
+    return (
+        f"the lowest observed {name} is that of {join_names(left)}{against}, {after} on the "
+        f"prompts that it answered{nothing}"
+    )
