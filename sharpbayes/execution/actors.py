@@ -110,7 +110,7 @@ class ClusterActors[A, B, C]:
             how = {"workers": [worker], "allow_other_workers": True, "pure": False, "actor": True}
             try:
                 argument = client.scatter(self.arguments[number], workers=[worker], hash=False)
-            except (OSError, TimeoutError):  # the worker is gone
+            except (KeyError, OSError, TimeoutError):  # the worker is gone; of a KeyError, just now
                 continue
             running[client.submit(Resident, self.build, argument, **how)] = number
         return running

@@ -233,7 +233,9 @@ def test_one_category_leaves_no_shares_to_move(tmp_path):
 
 def test_shares_that_leave_out_a_category_are_refused(tmp_path):
     weights = "[population.category]\nage = 1.0\n"
-    with pytest.raises(DataError, match=r"population\.category: categories in the shares or in"):
+    with pytest.raises(
+        DataError, match=r"population\.category: no share of 'race'; every category in the data"
+    ):
         measured(tmp_path, frame(), roles=', category = "kind"', weights=weights)
     with pytest.raises(SpecError, match="need a role `category`"):
         measured(tmp_path, frame(), weights=weights)

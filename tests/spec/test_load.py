@@ -140,7 +140,7 @@ def test_sensitivity_weights_of_one_name_are_refused(tmp_path, names, other, ind
     with pytest.raises(SpecError) as caught:
         load_study(study)
     assert str(caught.value) == (
-        f"{study}:59: sensitivity.weights[{index}]: {first} and {tmp_path}/{names[-1]}.toml have "
+        f"{study}:58: sensitivity.weights[{index}]: {first} and {tmp_path}/{names[-1]}.toml have "
         "one name in the results; rename one of them"
     )
 

@@ -17,6 +17,7 @@ from sharpbayes.report.document import weighed_document
 from sharpbayes.report.items import choose_items
 from sharpbayes.report.summary import verdict
 from sharpbayes.report.tables.catalogue import report_tables
+from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.format import number, places_of
 from sharpbayes.spec.load import load_study, reload_study
 from sharpbayes.storage.results import open_results, save_results
@@ -84,8 +85,9 @@ def test_several_weights_are_compared_in_tables(panel, crowd):
     assert verdicts.header == ("model", "sharp", "precautionary")
     assert verdicts.rows[0] == ("aster", "no tolerance", "not admissible")
     first, second = order.rows
-    assert first == ("sharp", "aster", "cvar", "aster < briar < cedar < dahlia", "no tolerance")
-    assert second == ("precautionary", "aster", "cvar", "aster < briar < cedar < dahlia", "none")
+    ordered = ("aster < briar < cedar < dahlia",)
+    assert first == ("sharp", "aster", CRITERIA["cvar"], *ordered, "no tolerance")
+    assert second == ("precautionary", "aster", CRITERIA["cvar"], *ordered, "none")
     assert order.note == f"T{LEFT_OUT[1:]}."
     assert profiles.header == ("model", "sharp", "precautionary", "the same")
     assert profiles.rows[0][1].startswith("4.8 (")
@@ -129,20 +131,17 @@ def test_several_jurisdictions_give_one_table(panel, tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("decision", "by"),
-    [("policy_score", "policy_score"), ("worst_dimension", "worst_dimension")],
-)
-def test_models_are_ordered_by_the_criterion_of_the_weights(panel, tmp_path, decision, by):
+@pytest.mark.parametrize("by", ["policy_score", "worst_dimension"])
+def test_models_are_ordered_by_the_criterion_of_the_weights(panel, tmp_path, by):
     opened, path = open_results(panel), tmp_path / "mine.toml"
-    path.write_text(f'{opened.attrs["weights"]}\n[decision]\nby = "{decision}"\n', "utf-8")
+    path.write_text(f'{opened.attrs["weights"]}\n[decision]\nby = "{by}"\n', "utf-8")
     weighed = weigh(opened, named_weights([str(path)]))
     profile = weighed["mine/profile"].to_dataset()
     value = profile["policy_score"]
     if by == "worst_dimension":
         value = profile["dimension_cvar"].max("dimension")
     order = " < ".join(map(str, value.sortby(value)["model"].to_numpy()))
-    assert report_tables(weighed)[1].rows[0][2:4] == (by, order)
+    assert report_tables(weighed)[1].rows[0][2:4] == (CRITERIA[by], order)
 
 
 def test_equal_models_have_no_order(panel):
@@ -151,7 +150,7 @@ def test_equal_models_have_no_order(panel):
     cvar = xr.DataArray([3.0, 2.0, np.nan, 2.0], dims="model")
     weighed["sharp/profile"] = xr.DataTree(profile.assign(cvar=cvar))
     row = report_tables(weighed)[1].rows[0]
-    assert row[:4] == ("sharp", "briar, dahlia", "cvar", "briar = dahlia < aster")
+    assert row[:4] == ("sharp", "briar, dahlia", CRITERIA["cvar"], "briar = dahlia < aster")
 
 
 def test_the_command_prints_tables_or_one_document(panel, tmp_path):
@@ -234,11 +233,15 @@ def test_priors_are_weighed_too(shared_results):
     tables = {table.title: table for table in report_tables(weighed)}
     assert "Sensitivity to each prior, without refits: precautionary" in tables
     decided = tables["What each weighting decides"]
-    assert decided.header[-2:] == ("admissible", "pairs not resolved")
+    assert (
+        dict(zip(decided.header, decided.rows[0], strict=True))["carried by the evidence"] == "no"
+    )
+    assert decided.header[-3:] == ("admissible", "models by expected loss", "pairs not resolved")
     assert decided.note.removeprefix(f"{UNUSABLE} ").startswith(
         "Choice: the lowest expected loss; under a tolerance, among the models that are within it "
-        "with the probability that the decision asks. Admissible: at the confidence of the "
-        "tolerance, which may ask for more. 95% posterior intervals; they contain "
+        "with the probability that the decision asks. A choice that the evidence does not carry is "
+        "no recommendation. Admissible: at the confidence of the tolerance, which may ask for more. "
+        "95% posterior intervals; they contain "
     )
     models = tables["Each model under each weighting"]
     decision = weighed["sharp/decision"].to_dataset().sel(model="dahlia")
