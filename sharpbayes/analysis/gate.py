@@ -77,38 +77,27 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     study = comparison.study
     gate, plan = required_gate(study.weights), build_profile_plan(study)
     margin = gate_margins(gate, plan)
-    boot, prompts, names = study.spec.bootstrap, plan.table["prompt"], compared_metrics(margin)
-    rise = unseen_rise(plan)
+    rise, prompts = unseen_rise(plan), plan.table.sizes["prompt"]
     confidence = upper_confidence(margin, gate.confidence, unseen=bool(np.isfinite(rise)))
-
-    def measure(counts: xr.DataArray | None) -> xr.Dataset:
-        weighted = plan.profile if counts is None else partial(plan.profile_resample, counts)
-        profile = weighted(names=names, errors=True)
-        return xr.Dataset(
-            {"value": gate_values(profile, margin), "error": tail_errors(profile, margin)}
-        )
-
-    resampled = bootstrap(
-        measure,
-        prompts,
-        replicates=max(boot.replicates, round(LEAST_BEYOND / (1.0 - float(confidence.max())))),
-        seed=study.spec.seed,
-        dim="prompt",
-        block=block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim]))),
-    )
-    observed = measure(None)
+    observed, resampled = _resample_sides(comparison, plan, margin, confidence)
     values = observed["value"]
     difference, deviations = (subtract_sides(data["value"]) for data in (observed, resampled))
     error, errors = (add_errors(data["error"]) for data in (observed, resampled))
     limit, carrying = _largest_difference(comparison, margin, plan), _freedom(margin, plan)
-    bound = partial(difference_bounds, freedom=carrying, errors=errors, error=error)
-    bound = partial(bound, confidence=gate.confidence, upper_confidence=confidence)
-    bounds = bound(difference, deviations)
+    bounds = difference_bounds(
+        difference,
+        deviations,
+        confidence=gate.confidence,
+        upper_confidence=confidence,
+        freedom=carrying,
+        errors=errors,
+        error=error,
+    )
     is_flat = deviations.max("replicate") - deviations.min("replicate") <= ROUNDING
-    unseen = _unseen_bounds(values, difference, gate, carrying, limit, prompts=prompts.size)
+    unseen = _unseen_bounds(values, difference, gate, carrying, limit, prompts=prompts)
     bounds = bounds.where(~is_flat, unseen).clip(-limit, limit)
-    group = describe_gate(margin, difference, deviations, bounds, gate, prompts=prompts.size)
-    group = _need_unseen(group, is_flat, prompts=prompts.size)
+    group = describe_gate(margin, difference, deviations, bounds, gate, prompts=prompts)
+    group = _need_unseen(group, is_flat, prompts=prompts)
     group["value"] = values.sel(model=[CANDIDATE, REFERENCE]).rename(model="side")
     group["drift"] = drift_of_judges(values)
     group["difference_without"] = _without_judges(comparison, margin)
@@ -121,6 +110,31 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         **gate_facts(gate),
         **comparison_facts(comparison),
     )
+
+
+def _resample_sides(
+    comparison: Comparison, plan: ProfilePlan, margin: xr.DataArray, confidence: xr.DataArray
+) -> tuple[xr.Dataset, xr.Dataset]:
+    """Return ``value`` and ``error`` of each model and metric, observed and over (replicate)."""
+    study, names = comparison.study, compared_metrics(margin)
+
+    def measure(counts: xr.DataArray | None) -> xr.Dataset:
+        weighted = plan.profile if counts is None else partial(plan.profile_resample, counts)
+        profile = weighted(names=names, errors=True)
+        return xr.Dataset(
+            {"value": gate_values(profile, margin), "error": tail_errors(profile, margin)}
+        )
+
+    least = round(LEAST_BEYOND / (1.0 - float(confidence.max())))
+    resampled = bootstrap(
+        measure,
+        plan.table["prompt"],
+        replicates=max(study.spec.bootstrap.replicates, least),
+        seed=study.spec.seed,
+        dim="prompt",
+        block=block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim]))),
+    )
+    return measure(None), resampled
 
 
 def _unseen_bounds(

@@ -110,7 +110,8 @@ class ClusterActors[A, B, C]:
             how = {"workers": [worker], "allow_other_workers": True, "pure": False, "actor": True}
             try:
                 argument = client.scatter(self.arguments[number], workers=[worker], hash=False)
-            except (KeyError, OSError, TimeoutError):  # the worker is gone; of a KeyError, just now
+            # The worker is gone. Where it has just gone, the scheduler of Dask has a KeyError.
+            except (KeyError, OSError, TimeoutError):
                 continue
             running[client.submit(Resident, self.build, argument, **how)] = number
         return running

@@ -122,9 +122,9 @@ def people_sentences(view: View) -> Iterator[str]:
     if "debiased" not in view:
         return
     labelled, unlabelled = (view[f"debiased/{name}"] for name in ("labelled", "unlabelled"))
-    few = labels_where(labelled < MIN_PROMPTS)
-    if few:
-        counts = [f"{int(labelled.sel(model=x))} prompts of {x}" for x in few]
+    scarce = labels_where(labelled < MIN_PROMPTS)
+    if scarce:
+        counts = [f"{int(labelled.sel(model=name))} prompts of {name}" for name in scarce]
         yield (
             f"People labelled {join_names(counts)}: fewer than {MIN_PROMPTS} carry no comparison "
             "by their labels."

@@ -238,8 +238,8 @@ MODEL_TABLES = (
         note=_note_of_first(
             "Choice: the lowest expected loss; under a tolerance, among the models that are within "
             "it with the probability that the decision asks. A choice that the evidence does not "
-            "carry is no recommendation. Admissible: at the confidence of the "
-            "tolerance, which may ask for more. {decision[interval_note]}"
+            "carry is no recommendation. Admissible: at the confidence of the tolerance, which may "
+            "ask for more. {decision[interval_note]}"
         ),
     ),
     TableSpec(
