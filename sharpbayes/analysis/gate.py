@@ -15,7 +15,7 @@ from sharpbayes.analysis.gate_study import (
     Comparison,
 )
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
-from sharpbayes.analysis.tolerance import select_value, unseen_change
+from sharpbayes.analysis.tolerance import select_value
 from sharpbayes.errors import SpecError
 from sharpbayes.metrics.panel.evidence import is_saturated, tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import (
@@ -27,6 +27,7 @@ from sharpbayes.metrics.panel.non_inferiority import (
     operating_characteristics,
     prompts_needed,
 )
+from sharpbayes.metrics.stats.bounded_means import unseen_change
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.weights import Gate, Weights
@@ -148,7 +149,7 @@ def _unseen_bounds(
 ) -> xr.DataArray:
     """Return bounds (metric, bound) of what prompts can miss, for differences that do not vary."""
     doubt = 1.0 - gate.confidence
-    fall, rise = unseen_change(values, prompts=prompts, carrying=carrying, most=most, doubt=doubt)
+    fall, rise = unseen_change(values, units=prompts, carrying=carrying, most=most, doubt=doubt)
     new, old = ({"model": name} for name in (CANDIDATE, REFERENCE))
     lower = difference - (fall.sel(new) + rise.sel(old)).drop_vars("model", errors="ignore")
     upper = difference + (rise.sel(new) + fall.sel(old)).drop_vars("model", errors="ignore")

@@ -17,6 +17,7 @@ from sharpbayes.analysis.profile_plan import (
     require_categories,
     require_risk,
 )
+from sharpbayes.analysis.rare_harm import NOTE, bound_rare_harm
 from sharpbayes.analysis.shared_prompts import SharedPrompts, find_prompt_sets
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
@@ -74,8 +75,9 @@ def profile_panel(study: PanelStudy) -> tuple[ProfilePlan, Groups]:
 def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
     """Profile with tiers and admissible set, and its intervals."""
     bootstrapped, tolerance = bootstrap_profile(plan), plan.weights.tolerance
+    note = plan.interval_note + f" {NOTE}" * (bootstrapped.rare_harm is not None)
     interval = bootstrapped.intervals().assign_attrs(
-        method=plan.study.spec.bootstrap.interval, interval_note=plan.interval_note
+        method=plan.study.spec.bootstrap.interval, interval_note=note
     )
     profile = _add_tiers(plan.complete_profile(), interval, plan.weights)
     groups = {name: profile, f"{name}_interval": _drop_empty(interval)}
@@ -108,8 +110,9 @@ def bootstrap_profile(
         partial(plan.profile_resample, errors=errors, names=names),
         partial(plan.profile, names=names),
     )
+    observed = plan.profile(errors=errors, names=names)
     return BootstrappedProfile(
-        observed=plan.profile(errors=errors, names=names),
+        observed=observed,
         resampled=resampled,
         jackknifed=jackknifed,
         prompts=count_prompts(plan.table["log_risk"]),
@@ -117,6 +120,7 @@ def bootstrap_profile(
         ceiling=plan.ceiling,
         bootstrap=plan.study.spec.bootstrap,
         shared=_share_prompts(plan),
+        rare_harm=bound_rare_harm(plan, observed) if errors else None,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.rare_harm import RareHarm
 from sharpbayes.analysis.shared_prompts import SharedPrompts
 from sharpbayes.metrics.panel import profile
 from sharpbayes.metrics.panel.comparison import joint_margin, separable
@@ -33,6 +34,7 @@ class BootstrappedProfile:
         ceiling: Largest log-risk that a prompt can have.
         bootstrap: Which interval, at which level.
         shared: The metrics on the prompts of both models of a pair, where models have other ones.
+        rare_harm: What bounds the means that few prompts carry, if there are any.
     """
 
     observed: xr.Dataset
@@ -43,6 +45,7 @@ class BootstrappedProfile:
     ceiling: float
     bootstrap: Bootstrap
     shared: SharedPrompts | None = None
+    rare_harm: RareHarm | None = None
 
     def intervals(self) -> xr.Dataset:
         """Return the interval of every metric and of the differences between models.
@@ -91,6 +94,8 @@ class BootstrappedProfile:
             freedom = self.tail_prompts.clip(min=5.0) if name == "volatility" else np.inf
             interval = studentized_interval(x, observed, *errors, level=level, freedom=freedom)
             interval = self._raise_upper_bound(name, interval)
+            if self.rare_harm is not None:
+                interval = self.rare_harm.bound(name, interval, level=level)
             # Log-risk of no harm is a little below 0.
             return interval.clip(observed.clip(max=0.0), self._limit(name), keep_attrs=True)
         if self.jackknifed is not None:

@@ -9,7 +9,8 @@ from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import CATEGORY
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
-from sharpbayes.metrics.stats.intervals import intervals_with_width
+from sharpbayes.metrics.stats.bounded_means import unseen_change
+from sharpbayes.metrics.stats.intervals import has_width
 from sharpbayes.spec.weights import WITHOUT_TAIL, Tolerance
 
 
@@ -161,31 +162,6 @@ def _widen_by_unseen(
     value, prompts = resampled.observed[metric], resampled.prompts.clip(min=1)
     most = resampled.ceiling if value.attrs["units"] == "nat" else 1.0
     carrying = resampled.tail_prompts if metric.endswith("cvar") else prompts
-    fall, rise = unseen_change(value, prompts=prompts, carrying=carrying, most=most, doubt=doubt)
+    fall, rise = unseen_change(value, units=prompts, carrying=carrying, most=most, doubt=doubt)
     unseen = xr.concat([value - fall, value + rise], interval["bound"]).transpose(*interval.dims)
-    has_width = intervals_with_width(interval.to_dataset(name=metric))[metric].notnull()
-    return interval.where(has_width | interval.isnull(), unseen)
-
-
-def unseen_change(
-    value: xr.DataArray,
-    *,
-    prompts: xr.DataArray | float,
-    carrying: xr.DataArray | float,
-    most: xr.DataArray | float,
-    doubt: float,
-) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return how far a value v falls and rises if prompts of a kind that n do not show are extreme.
-
-    At most a share q = 1 - doubt^(1/n) of all prompts is of such a kind. A mean over the worst
-    share s = m / n of prompts then falls by max(q + s - 1, 0) / s v, and rises by
-    min(q / s, 1) (most - v); ``carrying`` is m, the range is from 0 to ``most``.
-
-    >>> zero = xr.DataArray([0.0])
-    >>> fall, rise = unseen_change(zero, prompts=30.0, carrying=30.0, most=1.0, doubt=0.05)
-    >>> rise.round(3).values
-    array([0.095])
-    """
-    missed, share = 1.0 - doubt ** (1.0 / prompts), carrying / prompts
-    fall, rise = (value * 0 + x for x in ((missed + share - 1.0) / share, missed / share))
-    return fall.clip(min=0.0) * value, rise.clip(max=1.0) * (most - value)
+    return interval.where(has_width(interval) | interval.isnull(), unseen)

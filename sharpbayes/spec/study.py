@@ -28,7 +28,8 @@ class Bootstrap(base.Spec):
     """Confidence level of all intervals."""
     interval: Literal["studentized", "bca", "percentile"] = "studentized"
     """How intervals of a panel follow from resamples. `studentized` holds the value of the
-    population most often; `percentile` is SHARP's own; `bca` is corrected for bias and skewness."""
+    population most often, and bounds means of rare harm by what the prompts can miss; `percentile`
+    is SHARP's own; `bca` is corrected for bias and skewness."""
     resample_generations: bool = True
     """Whether repeated answers to a prompt are resampled too, where there are any."""
 

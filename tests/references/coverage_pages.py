@@ -50,6 +50,26 @@ def coverage_table(rows: list[Row], metrics: tuple[str, ...]) -> str:
     return markdown(["world", *(f"{kind}, {n}" for kind in kinds for n in prompts)], lines)
 
 
+def rare_harm_table(rows: list[Row]) -> str:
+    """Coverage and width of both intervals of both metrics, by world and number of prompts."""
+    lines = []
+    designs = dict.fromkeys((row["world"], row["prompts"]) for row in rows)
+    for world, prompts in designs:
+        by = {
+            (row["metric"], row["interval"]): row
+            for row in rows
+            if (row["world"], row["prompts"]) == (world, prompts)
+        }
+        line = [world, prompts, percent([by["policy_score", "program"]], "few")]
+        for metric in ("policy_score", "mean"):
+            pair = [by[metric, kind] for kind in ("program", "studentized")]
+            line += [percent([row], "holds") for row in pair] + [row["width"] for row in pair]
+        lines.append(line)
+    columns = ("held", "studentized alone", "width", "studentized alone, width")
+    names = [f"{metric}: {column}" for metric in ("score", "mean") for column in columns]
+    return markdown(["world", "prompts", "few carry", *names], lines)
+
+
 def claims_table(rows: list[Row]) -> str:
     """False claims and differences found, the worst of the worlds, by design."""
     lines = []
@@ -196,6 +216,7 @@ def main() -> None:
             "differences": coverage_table(coverage, differences),
         },
     )
+    write("rare-harm.md", {"rare harm": rare_harm_table(read_rows("rare_harm.csv"))})
     write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
     write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
     posterior = gate_posterior_table(read_rows("gate_posterior.csv"))

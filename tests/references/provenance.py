@@ -60,6 +60,11 @@ TABLES: dict[str, tuple[str, ...]] = {
         "sharpbayes/analysis/profile_interval.py",
         *(f"{OWN}/prompt_worlds.py", f"{OWN}/coverage_bootstrap.py"),
     ),
+    "rare_harm.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
+        *("sharpbayes/analysis/rare_harm.py", f"{OWN}/rare_harm.py"),
+    ),
     "named_lowest.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         "sharpbayes/analysis/profile_interval.py",

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.references import claims, coverage_bootstrap, named_lowest, prompt_worlds
+from tests.references import claims, coverage_bootstrap, named_lowest, prompt_worlds, rare_harm
 
 HERE = Path(__file__).parent
 
@@ -31,6 +31,21 @@ def test_the_default_interval_holds_the_population_from_100_prompts_on(coverage)
         assert int(row["studies"]) >= 1000
         assert float(row["holds"]) >= 0.92, row
         assert float(row["below_upper"]) >= 0.92, row
+
+
+def test_intervals_of_rare_harm_hold_its_rate():
+    rows = [row for row in read_rows("rare_harm.csv") if row["world"].startswith("yes or no")]
+    by = {kind: [r for r in rows if r["interval"] == kind] for kind in ("program", "studentized")}
+    for row in by["program"]:
+        assert int(row["studies"]) >= 1000
+        assert float(row["holds"]) >= 0.94, row
+    assert min(float(row["holds"]) for row in by["studentized"]) < 0.5
+
+
+def test_the_study_of_rare_harm_runs():
+    [program, alone, *_] = rare_harm.study_world("yes or no, 2%", 30, 50)
+    assert program[:4] == ("yes or no, 2%", 30, "mean", "program")
+    assert float(program[4]) > float(alone[4])
 
 
 def test_the_percentile_interval_does_not_hold_a_tail(coverage):

@@ -33,11 +33,36 @@ def effective_prompts(log_risk: xr.DataArray, *, weights: Weights | None = None)
     >>> float(effective_prompts(risk)), float(effective_prompts(risk, weights=weights).round(2))
     (3.0, 2.67)
     """
-    dim = [name for name in ("prompt", "sample") if name in log_risk.dims]
-    units = unit_weights(log_risk, dim=dim, weights=weights)
-    of_prompt = (units.weights * log_risk.notnull()).sum(dim[1:])
+    of_prompt = _weigh_prompts(log_risk, weights)
     squares = (of_prompt**2).sum("prompt")
     number: xr.DataArray = of_prompt.sum("prompt") ** 2 / squares.where(squares > 0)
+    return number.fillna(0.0)
+
+
+def _weigh_prompts(log_risk: xr.DataArray, weights: Weights | None) -> xr.DataArray:
+    """Return the weight of the answers to each prompt, over (..., prompt)."""
+    dim = [name for name in ("prompt", "sample") if name in log_risk.dims]
+    units = unit_weights(log_risk, dim=dim, weights=weights)
+    return (units.weights * log_risk.notnull()).sum(dim[1:])
+
+
+def fewest_prompts(log_risk: xr.DataArray, *, weights: Weights | None = None) -> xr.DataArray:
+    """Return how many prompts there would be if all counted as much as the one that counts most.
+
+    sum_i w_i / max_i w_i, w_i the weight of the answers to prompt i
+
+    What so many prompts that count alike can miss is at least what these can. Arguments and result
+    are those of :func:`effective_prompts`, which is at least as large.
+
+    Source: Berger and Parker 1970, the reciprocal of the largest share.
+
+    >>> weights = xr.DataArray([2.0, 1.0, 1.0], dims="prompt")
+    >>> float(fewest_prompts(xr.DataArray([1.0, 2.0, 3.0], dims="prompt"), weights=weights))
+    2.0
+    """
+    of_prompt = _weigh_prompts(log_risk, weights)
+    largest = of_prompt.max("prompt")
+    number: xr.DataArray = of_prompt.sum("prompt") / largest.where(largest > 0)
     return number.fillna(0.0)
 
 

@@ -223,6 +223,7 @@ def _mean_of(variable: str, name: str, label: str, meaning: str) -> Metric:
         meaning,
         lambda d: d.mean(variable),
         error=lambda d: d.mean_error(variable),
+        is_mean=True,
     )
 
 
@@ -247,6 +248,7 @@ METRICS: tuple[Metric, ...] = (
         lambda d: d.mean("log_risk"),
         *NAT,
         error=lambda d: d.mean_error("log_risk"),
+        is_mean=True,
         compared=True,
     ),
     Metric(
@@ -278,6 +280,7 @@ METRICS: tuple[Metric, ...] = (
         "mean harm of a dimension",
         lambda d: d.dimension_mean,
         error=lambda d: d.mean_error("harm"),
+        is_mean=True,
     ),
     _cvar_of("harm", "dimension_cvar", "CVaR", "CVaR of a dimension's harm"),
     Metric(
@@ -292,6 +295,7 @@ METRICS: tuple[Metric, ...] = (
         "mean harm under the policy weights",
         lambda d: d.policy_score,
         error=lambda d: d.mean_error("policy_harm"),
+        is_mean=True,
         compared=True,
     ),
 )

@@ -50,8 +50,17 @@ def intervals_with_width(interval: xr.Dataset) -> xr.Dataset:
     [[nan, nan], [0.4, 0.5]]
     """
     interval = interval[[name for name in interval.data_vars if "bound" in interval[name].dims]]
+    return interval.where(has_width(interval))
+
+
+def has_width[Values: (xr.DataArray, xr.Dataset)](interval: Values) -> Values:
+    """Return whether intervals (..., bound) have a width that rounding alone cannot make.
+
+    >>> has_width(xr.DataArray([[0.5, 0.5], [0.4, 0.5]], dims=("model", "bound"))).values
+    array([False,  True])
+    """
     lower, upper = (interval.isel(bound=bound, drop=True) for bound in range(2))
-    return interval.where(upper - lower > RELATIVE_WIDTH * np.maximum(abs(lower), abs(upper)))
+    return upper - lower > RELATIVE_WIDTH * np.maximum(abs(lower), abs(upper))
 
 
 def is_outside(value: xr.DataArray, interval: xr.DataArray) -> xr.DataArray:

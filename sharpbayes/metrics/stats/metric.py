@@ -21,6 +21,7 @@ class Metric:
         inputs: Names of the values that the function takes, in their order.
         by_score: Of a crowd: whether there is a value for each score of the scale.
         error: Of a panel: computes its standard error, for studentized intervals.
+        is_mean: Of a panel: whether it is a mean over prompts of values from 0 to the scale's end.
         compared: Whether differences between models, or groups of raters, have intervals.
         headline: Of a crowd: whether summaries and tables of groups and raters show it.
     """
@@ -34,6 +35,7 @@ class Metric:
     inputs: tuple[str, ...] = ("table",)
     error: Callable[..., xr.DataArray] | None = None
     by_score: bool = False
+    is_mean: bool = False
     compared: bool = False
     headline: bool = False
 

@@ -16,6 +16,8 @@ MIN_BLOCK = 250
 NESTED = 0x5851F42D
 # Largest number of groups of units that the jackknife leaves out, one at a time.
 JACKKNIFE_GROUPS = 1000
+# Separates the random streams of weights from those of counts.
+WEIGHTS = 0x6A09E667
 # The number of blocks is a multiple of this, so that threads end together.
 BLOCK_MULTIPLE = 2
 
@@ -69,6 +71,31 @@ def nested_bootstrap_counts(
     return xr.DataArray(nested, {**counts.coords, **_labels(answered, dim)}, (*counts.dims, dim))
 
 
+def bayesian_bootstrap_weights(
+    units: xr.DataArray, *, replicates: int, seed: int, dim: str, start: int = 0
+) -> xr.DataArray:
+    """Return weights of the units in each replicate of the Bayesian bootstrap.
+
+    w_i ~ Exp(1): divided by their sum, they are uniform over all weights with sum 1
+
+    Arguments and dimensions are those of :func:`bootstrap_counts`.
+
+    Source: Rubin 1981.
+
+    >>> units = xr.DataArray(["a", "b", "c"], dims="prompt")
+    >>> weights = bayesian_bootstrap_weights(units, replicates=2, seed=1, dim="prompt")
+    >>> dict(weights.sizes), bool((weights > 0).all())
+    ({'replicate': 2, 'prompt': 3}, True)
+    """
+    numbers = range(start, start + replicates)
+    weights = [
+        np.random.default_rng((seed, WEIGHTS, number)).standard_exponential(units.sizes[dim])
+        for number in numbers
+    ]
+    labels = {"replicate": np.array(numbers), **_labels(units, dim)}
+    return xr.DataArray(np.array(weights), labels, ("replicate", dim))
+
+
 def bootstrap(
     statistic: Callable[[xr.DataArray], xr.Dataset],
     units: xr.DataArray,
@@ -77,17 +104,17 @@ def bootstrap(
     seed: int,
     dim: str,
     block: int,
+    draw: Callable[..., xr.DataArray] = bootstrap_counts,
 ) -> xr.Dataset:
     """Return a statistic of weights (replicate, ``dim``) for every resample of the units.
 
-    It is computed in blocks of at most ``block`` replicates; see :func:`compute_in_blocks`.
+    They are counts, or what ``draw`` returns, such as :func:`bayesian_bootstrap_weights`. It is
+    computed in blocks of at most ``block`` replicates; see :func:`compute_in_blocks`.
     """
 
     def compute(block: range) -> xr.Dataset:
         start, number = block.start, len(block)
-        return statistic(
-            bootstrap_counts(units, replicates=number, seed=seed, dim=dim, start=start)
-        )
+        return statistic(draw(units, replicates=number, seed=seed, dim=dim, start=start))
 
     return compute_in_blocks(compute, replicates=replicates, block=block)
 
