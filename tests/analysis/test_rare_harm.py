@@ -13,6 +13,7 @@ from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.rare_harm import NOTE
 from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval, carrying_units
+from sharpbayes.metrics.stats.intervals import is_outside
 from sharpbayes.metrics.stats.resampling import bayesian_bootstrap_weights
 from tests.panels import files_of, frame, measured
 
@@ -132,3 +133,11 @@ def test_a_study_of_one_prompt_has_bounds(tmp_path):
     table = pd.concat([harmful([0], prompts=1)])
     interval = measured(tmp_path, table)["profile_interval"]["policy_score"]
     np.testing.assert_allclose(interval, [[0.0, 0.975]], atol=1e-9)
+
+
+def test_a_bound_that_rounding_misses_is_not_missed():
+    """No harm is a log-risk a little below 0, which sums in another order round otherwise."""
+    floor = -9.999994999180672e-07
+    interval = xr.DataArray([floor + 1e-21, 0.5], dims="bound")
+    assert not is_outside(xr.DataArray(floor), interval)
+    assert is_outside(xr.DataArray(-2e-6), interval)

@@ -66,14 +66,16 @@ def has_width[Values: (xr.DataArray, xr.Dataset)](interval: Values) -> Values:
 def is_outside(value: xr.DataArray, interval: xr.DataArray) -> xr.DataArray:
     """Return whether each value (...) lies outside of its interval (..., bound).
 
-    A missing value lies nowhere, and a missing bound excludes nothing.
+    A missing value lies nowhere, and a missing bound excludes nothing. A bound is missed by more
+    than rounding.
 
     >>> interval = xr.DataArray([[0.0, 1.0], [0.0, np.nan]], dims=("model", "bound"))
     >>> is_outside(xr.DataArray([2.0, 2.0], dims="model"), interval).values.tolist()
     [True, False]
     """
     lower, upper = interval.transpose("bound", ...).drop_vars("bound", errors="ignore")
-    outside: xr.DataArray = (value < lower) | (value > upper)
+    rounding = RELATIVE_WIDTH * np.maximum(abs(lower), abs(upper))
+    outside: xr.DataArray = (value < lower - rounding) | (value > upper + rounding)
     return outside
 
 
