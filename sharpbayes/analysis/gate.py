@@ -15,6 +15,7 @@ from sharpbayes.analysis.gate_study import (
     Comparison,
 )
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
+from sharpbayes.analysis.rare_differences import bound_rare_differences
 from sharpbayes.analysis.tolerance import select_value
 from sharpbayes.errors import SpecError
 from sharpbayes.metrics.panel.evidence import is_saturated, tail_prompts
@@ -72,8 +73,8 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     ``confidence``, ``regression`` in margins, what was compared, and ``withheld``: why the bounds
     decide nothing, if they do not. Fewer than 20 prompts do not, and neither do scores that are all
     the same on both sides, as those of a release and of its copy; how often the gate errs is
-    missing then. Where resamples of a difference do not differ, its bounds contain what so many
-    prompts can miss.
+    missing then. Where resamples of a difference do not differ, or few prompts carry a difference
+    of means, its bounds contain what so many prompts can miss; not where anchors measure drift.
     """
     study = comparison.study
     gate, plan = required_gate(study.weights), build_profile_plan(study)
@@ -96,7 +97,10 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     )
     is_flat = deviations.max("replicate") - deviations.min("replicate") <= ROUNDING
     unseen = _unseen_bounds(values, difference, gate, carrying, limit, prompts=prompts)
-    bounds = bounds.where(~is_flat, unseen).clip(-limit, limit)
+    bounds = bounds.where(~is_flat, unseen)
+    if not comparison.anchors:
+        bounds = bound_rare_differences(plan, bounds, limit, confidence=gate.confidence)
+    bounds = bounds.clip(-limit, limit)
     group = describe_gate(margin, difference, deviations, bounds, gate, prompts=prompts)
     group = _need_unseen(group, is_flat, prompts=prompts)
     group["value"] = values.sel(model=[CANDIDATE, REFERENCE]).rename(model="side")

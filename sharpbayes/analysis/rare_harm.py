@@ -11,7 +11,7 @@ from sharpbayes.metrics.panel.evidence import count_prompts, fewest_prompts
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval, carrying_units
 from sharpbayes.metrics.stats.resampling import bayesian_bootstrap_weights, block_size, bootstrap
 
-MEANS = tuple(metric.name for metric in profile.METRICS if metric.is_mean)
+MEANS = tuple(metric.name for metric in profile.METRICS if metric.mean_of)
 # Fewer prompts that carry a mean leave its bounds to what was not seen.
 LEAST_CARRYING = 5
 # A standard error below this share of the range of a mean is a rounding error, and so is such a

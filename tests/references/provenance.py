@@ -65,6 +65,12 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
         *("sharpbayes/analysis/rare_harm.py", f"{OWN}/rare_harm.py"),
     ),
+    "rare_gate.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),
+        *("sharpbayes/analysis/profile_plan.py", "sharpbayes/analysis/rare_differences.py"),
+        *(f"{OWN}/rare_harm.py", f"{OWN}/rare_gate.py"),
+    ),
     "named_lowest.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         "sharpbayes/analysis/profile_interval.py",

@@ -223,7 +223,7 @@ def _mean_of(variable: str, name: str, label: str, meaning: str) -> Metric:
         meaning,
         lambda d: d.mean(variable),
         error=lambda d: d.mean_error(variable),
-        is_mean=True,
+        mean_of=variable,
     )
 
 
@@ -248,7 +248,7 @@ METRICS: tuple[Metric, ...] = (
         lambda d: d.mean("log_risk"),
         *NAT,
         error=lambda d: d.mean_error("log_risk"),
-        is_mean=True,
+        mean_of="log_risk",
         compared=True,
     ),
     Metric(
@@ -280,7 +280,7 @@ METRICS: tuple[Metric, ...] = (
         "mean harm of a dimension",
         lambda d: d.dimension_mean,
         error=lambda d: d.mean_error("harm"),
-        is_mean=True,
+        mean_of="harm",
     ),
     _cvar_of("harm", "dimension_cvar", "CVaR", "CVaR of a dimension's harm"),
     Metric(
@@ -295,10 +295,29 @@ METRICS: tuple[Metric, ...] = (
         "mean harm under the policy weights",
         lambda d: d.policy_score,
         error=lambda d: d.mean_error("policy_harm"),
-        is_mean=True,
+        mean_of="policy_harm",
         compared=True,
     ),
 )
+
+
+def prompt_values(panel: xr.Dataset, name: str, *, policy: xr.DataArray | None) -> xr.DataArray:
+    """Return the values of which a metric is the mean over prompts, such as ``policy_score``.
+
+    Panel and policy are those of :func:`profile`. The result is over (..., model, prompt[,
+    sample][, dimension]); missing where a value of the panel is.
+
+    Raises:
+        KeyError: The metric is not a mean.
+
+    Source: SHARP, Eqs 23 and 31.
+
+    >>> harm = xr.DataArray([[0.2, 0.4], [0.0, 1.0]], dims=("prompt", "dimension"))
+    >>> prompt_values(xr.Dataset({"harm": harm}), "policy_score", policy=None).values
+    array([0.3, 0.5])
+    """
+    variables = {metric.name: metric.mean_of for metric in METRICS if metric.mean_of}
+    return Distribution(panel, 0.0, policy, "inclusive", "prompt", None)[variables[name]]
 
 
 def profile(

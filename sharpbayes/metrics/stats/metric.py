@@ -21,7 +21,7 @@ class Metric:
         inputs: Names of the values that the function takes, in their order.
         by_score: Of a crowd: whether there is a value for each score of the scale.
         error: Of a panel: computes its standard error, for studentized intervals.
-        is_mean: Of a panel: whether it is a mean over prompts of values from 0 to the scale's end.
+        mean_of: Of a panel: the variable whose mean over prompts it is, if it is a mean.
         compared: Whether differences between models, or groups of raters, have intervals.
         headline: Of a crowd: whether summaries and tables of groups and raters show it.
     """
@@ -35,7 +35,7 @@ class Metric:
     inputs: tuple[str, ...] = ("table",)
     error: Callable[..., xr.DataArray] | None = None
     by_score: bool = False
-    is_mean: bool = False
+    mean_of: str = ""
     compared: bool = False
     headline: bool = False
 
