@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import xarray as xr
 
 from sharpbayes.data.crowd import CrowdData
@@ -19,36 +20,72 @@ REPLICATE = "replicate"
 
 
 @dataclass(frozen=True)
-class CrowdCounts:
+class CrowdTally:
     """What every metric of a crowd starts from.
 
-    ``membership`` (group, rater) and ``strata`` (by, item) say what belongs to what,
-    ``score_count`` (..., group, item, score) how often each group gave each score. Safe and unsafe
-    labels are over (..., [group,] item, unsafe).
+    ``membership`` (group, rater) and ``strata`` (by, item) say what belongs to what. Safe and
+    unsafe labels are over (..., [group,] item, unsafe), plurality scores over (..., group, item).
     """
 
+    n_scores: int
     membership: xr.DataArray
     strata: xr.DataArray
-    score_count: xr.DataArray
     plurality: xr.DataArray
     label_count: xr.DataArray
 
 
+@dataclass(frozen=True)
+class CrowdCounts(CrowdTally):
+    """The same with ``score_count`` (..., group, item, score): ratings of each score."""
+
+    score_count: xr.DataArray
+
+
 def count_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray | None = None) -> CrowdCounts:
     """Count scores and labels, of the observed ratings or of others over (..., rating)."""
-    items = list(data.item.labels)
+    items, n_scores = list(data.item.labels), len(data.score_labels)
     membership = assign_groups(data.rater_columns, spec.groups, n_raters=len(data.rater.labels))
     counts = scores.score_counts(
         xr.DataArray(data.score, dims="rating") if score is None else score,
         item=data.item.codes,
         rater=data.rater.codes,
         membership=membership,
-        n_scores=len(data.score_labels),
+        n_scores=n_scores,
         n_items=len(items),
     ).assign_coords(item=items)
-    strata = assign_strata(data.item_columns, spec.by, n_items=len(items)).assign_coords(item=items)
-    labels = count_labels(spec, data, counts)
-    return CrowdCounts(membership, strata, counts, scores.plurality(counts), labels)
+    labels, strata = count_labels(spec, data, counts), _stratify(spec, data)
+    plurality = scores.plurality(counts)
+    return CrowdCounts(n_scores, membership, strata, plurality, labels, counts)
+
+
+def tally_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray) -> CrowdTally:
+    """Return what :func:`count_crowd` does of scores over (..., rating), without their counts.
+
+    Several sets of ratings of the same raters, one after the other, are pooled.
+    """
+    items, n_scores = list(data.item.labels), len(data.score_labels)
+    membership = assign_groups(data.rater_columns, spec.groups, n_raters=len(data.rater.labels))
+    sets = score.sizes["rating"] // len(data.score)
+    plurality, labels = scores.tally_scores(
+        score,
+        item=np.tile(data.item.codes, sets),
+        rater=np.tile(data.rater.codes, sets),
+        membership=membership,
+        n_scores=n_scores,
+        n_items=len(items),
+        cut=spec.labels.cut if spec.labels.from_ == "crowd" else None,
+    )
+    by_crowd = spec.labels.from_ == "crowd"
+    labels = labels.assign_coords(item=items) if by_crowd else _given_labels(spec, data)
+    plurality, strata = plurality.assign_coords(item=items), _stratify(spec, data)
+    return CrowdTally(n_scores, membership, strata, plurality, labels)
+
+
+def _stratify(spec: Crowd, data: CrowdData) -> xr.DataArray:
+    """Which item belongs to which stratum, (by, item)."""
+    items = list(data.item.labels)
+    strata = assign_strata(data.item_columns, spec.by, n_items=len(items))
+    return strata.assign_coords(item=items)
 
 
 def label_scores(groups: dict[str, xr.Dataset], data: CrowdData) -> dict[str, xr.Dataset]:
@@ -62,9 +99,14 @@ def label_scores(groups: dict[str, xr.Dataset], data: CrowdData) -> dict[str, xr
 
 def count_labels(spec: Crowd, data: CrowdData, score_count: xr.DataArray) -> xr.DataArray:
     """Count labels ([..., group,] item, unsafe) of experts, the crowd or an item column."""
-    items = list(data.item.labels)
     if spec.labels.from_ == "crowd":
         return scores.crowd_label_counts(score_count, cut=spec.labels.cut)
+    return _given_labels(spec, data)
+
+
+def _given_labels(spec: Crowd, data: CrowdData) -> xr.DataArray:
+    """Count labels (item, unsafe) of experts or of an item column."""
+    items = list(data.item.labels)
     if spec.labels.from_ == "item":
         return scores.item_label_counts(data.item_label).assign_coords(item=items)
     label, item = data.expert_label, data.expert_item
@@ -75,7 +117,7 @@ def count_labels(spec: Crowd, data: CrowdData, score_count: xr.DataArray) -> xr.
 
 def measure_responsiveness(
     spec: Crowd,
-    counts: CrowdCounts,
+    counts: CrowdTally,
     *,
     weights: xr.DataArray | None = None,
     reason: xr.DataArray | None = None,
@@ -86,10 +128,8 @@ def measure_responsiveness(
     ``items`` is then the mean of a replicate.
     """
     raters = counts.membership.sum("rater")
-    if reason is not None and REPLICATE in counts.plurality.dims:
-        items = shared_items(counts.plurality, counts.label_count, by=counts.strata)
-        items = items.sum(REPLICATE) // items.sizes[REPLICATE]
-        table = tabulate_counts(counts, weights=weights)
+    if reason is not None:
+        table, items = tabulate_counts(counts, weights=weights), mean_items(counts)
         return table_responsiveness(table, items, reason=reason, raters=raters)
     return responsiveness(
         counts.plurality,
@@ -98,14 +138,19 @@ def measure_responsiveness(
         raters=raters,
         min_raters=spec.min_raters,
         min_items=spec.min_items,
-        n_scores=counts.score_count.sizes["score"],
+        n_scores=counts.n_scores,
         weights=weights,
-        reason=reason,
     )
 
 
+def mean_items(counts: CrowdTally) -> xr.DataArray:
+    """Return how many items have a score and a label, over (..., group, by): of a replicate."""
+    items = shared_items(counts.plurality, counts.label_count, by=counts.strata)
+    return items.sum(REPLICATE) // items.sizes[REPLICATE] if REPLICATE in items.dims else items
+
+
 def tabulate_counts(
-    counts: CrowdCounts, *, by: str | None = None, weights: xr.DataArray | None = None
+    counts: CrowdTally, *, by: str | None = None, weights: xr.DataArray | None = None
 ) -> xr.DataArray:
     """Return rows by score and label, of every stratum or of one; see :func:`severity_table`.
 
@@ -115,7 +160,7 @@ def tabulate_counts(
         counts.plurality,
         counts.label_count,
         by=counts.strata if by is None else counts.strata.sel(by=[by]),
-        n_scores=counts.score_count.sizes["score"],
+        n_scores=counts.n_scores,
         weights=weights,
     )
     return table.sum(REPLICATE) if REPLICATE in counts.plurality.dims else table

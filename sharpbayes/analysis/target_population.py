@@ -203,7 +203,8 @@ def population_counts(
     ``rater`` has the weight of every rater in the target population.
     """
     counts = count_crowd(study.crowd, study.data, scores)
-    by_group = {name: array for name, array in vars(counts).items() if "group" in array.dims}
+    arrays = {name: array for name, array in vars(counts).items() if name != "n_scores"}
+    by_group = {name: array for name, array in arrays.items() if "group" in array.dims}
     sample = replace(counts, **{name: x.sel(group=[ALL]) for name, x in by_group.items()})
     return sample, reweight_raters(study.data, sample, scores, rater)
 

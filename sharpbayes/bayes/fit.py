@@ -126,9 +126,12 @@ def _predict_ratings(draws: xr.Dataset, design: Design, *, seed: int) -> dict[st
     """Return ``posterior_predictive`` and ``log_likelihood``; of many ratings the draws alone."""
     if not keeps_ratings(design.n_ratings, draws.sizes["chain"] * draws.sizes["draw"]):
         return {"posterior_predictive": draws[["chain", "draw"]].drop_attrs()}
-    log_likelihood = replication.log_likelihood(draws, design)
+    log_likelihood, predictive = run_both(
+        lambda: replication.log_likelihood(draws, design),
+        lambda: replication.posterior_predictive(draws, design, seed=seed),
+    )
     return {
-        "posterior_predictive": replication.posterior_predictive(draws, design, seed=seed),
+        "posterior_predictive": predictive,
         "log_likelihood": log_likelihood.map(
             lambda x: x.copy(data=round_to_digits(x.to_numpy(), LOG_LIKELIHOOD_DIGITS))
         ),

@@ -42,7 +42,7 @@ from sharpbayes.cli.options import (
 from sharpbayes.cli.preview import refuse_others, save_preview
 from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, say, show_progress
 from sharpbayes.cli.shipped import shipped_text
-from sharpbayes.cli.startup import prepare_process
+from sharpbayes.cli.startup import load_arviz, prepare_process
 from sharpbayes.cli.targets import refuse_folder, refuse_folders, refuse_unwritable, results_path
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import Phase
@@ -172,6 +172,7 @@ def fit(
 ) -> None:
     """Measure, fit the model, check convergence and write everything to one file."""
     files = console.load_files(study, set_, seed, results=from_)
+    load_arviz()
     if preview:
         refuse_others({"--retry": retry, "--update": update})
         shown = {"quiet": quiet, "full": full, "as_json": as_json}
@@ -283,6 +284,8 @@ def weigh(
 
     target = out and results_path(results, out, [results])
     opened = sharpbayes.open_results(results, whole=False)
+    if "prior_sensitivity" in opened:
+        load_arviz()
     with explain_missing(opened):
         weighed = sharpbayes.weigh(opened, named_weights(weights))
     status = weighed.attrs["status"]

@@ -1,7 +1,7 @@
 """Metrics of a crowd's replicated ratings: each draw's scores take the observed ones' place."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import ClassVar
@@ -11,11 +11,10 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import (
     REPLICATE,
-    CrowdCounts,
-    count_crowd,
-    count_labels,
-    measure_responsiveness,
+    CrowdTally,
+    mean_items,
     tabulate_counts,
+    tally_crowd,
 )
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.analysis.target_population import (
@@ -30,8 +29,11 @@ from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.data.crowd import ITEM_LABEL, SCALE
 from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.crowd.responsiveness import harmonic_mean, severity_metrics
-from sharpbayes.metrics.crowd.scores import plurality
+from sharpbayes.metrics.crowd.responsiveness import (
+    harmonic_mean,
+    severity_metrics,
+    table_responsiveness,
+)
 from sharpbayes.posterior.replicates import (
     Block,
     ReplicateDraws,
@@ -90,22 +92,23 @@ class CrowdMetrics:
     def measure(self, draws: ReplicateDraws, sources: Sequence[str]) -> list[xr.Dataset]:
         """Return the responsiveness of every draw over (chain, draw, ...), as the only dataset."""
 
-        def measure_block(block: Block) -> list[xr.Dataset]:
-            metrics = measure_responsiveness(
-                self.study.crowd,
-                self.replicate_counts(block, sources),
-                weights=block.replicate_weights(self.unit_labels, "item", sources),
-                reason=self.observed["reason"],
-            ).drop_vars("reason")
-            # The number of raters is the same in every draw.
-            return [
-                metrics.map(lambda x: x if "draw" in x.dims else x.expand_dims(draw=block.size))
-            ]
+        def tabulate_block(block: Block) -> list[xr.Dataset]:
+            tally = self.tally_replicates(block, sources)
+            weights = block.replicate_weights(self.unit_labels, "item", sources)
+            table = tabulate_counts(tally, weights=weights)
+            return [xr.Dataset({"table": table, "items": mean_items(tally)})]
 
         copies = -(-self.study.score_counts.score_count.size // len(self.study.data.score))
         replicated = draws.replicated_for(sources, self.unit_count)
-        metrics = measure_draws(replicated, measure_block, copies=copies)
-        return [round_draws(data) for data in metrics]
+        [tables] = measure_draws(replicated, tabulate_block, copies=copies)
+        # Of all draws at once: with few draws labelled arrays take longer than numbers.
+        metrics = table_responsiveness(
+            tables["table"], tables["items"], reason=self.observed["reason"]
+        )
+        raters = self.study.score_counts.membership.sum("rater")
+        in_every_draw = raters.expand_dims(chain=draws.shape[0], draw=draws.shape[1])
+        metrics = metrics.drop_vars("reason").drop_attrs().assign(raters=in_every_draw)
+        return [round_draws(metrics)]
 
     def quantities(self, metrics: xr.Dataset) -> dict[str, Floats]:
         """Return MPA and WRA of every group that has them, by name, over (draw)."""
@@ -117,14 +120,13 @@ class CrowdMetrics:
             for group in groups
         }
 
-    def replicate_counts(self, block: Block, sources: Sequence[str]) -> CrowdCounts:
-        """Return the counts of all replicates of every draw of a block."""
-        scores = replicate_scores(block, sources)
-        return count_crowd(self.study.crowd, self.study.data, scores)
+    def tally_replicates(self, block: Block, sources: Sequence[str]) -> CrowdTally:
+        """Return the plurality scores and labels of all replicates of every draw of a block."""
+        return tally_crowd(self.study.crowd, self.study.data, replicate_scores(block, sources))
 
     def unit_tables(self, block: Block) -> list[xr.Dataset]:
         """Return plurality scores, labels and strata of each item."""
-        counts = self.replicate_counts(block, ["ratings"])
+        counts = self.tally_replicates(block, ["ratings"])
         return [xr.Dataset({name: getattr(counts, name) for name in ITEM_COUNTS})]
 
     def pooled_criteria(
@@ -136,7 +138,9 @@ class CrowdMetrics:
         the weights are moved to the draws, and their rows back.
         """
         [table] = tables
-        counts = replace(self.study.score_counts, **{name: table[name] for name in ITEM_COUNTS})
+        observed = self.study.score_counts
+        items = {name: table[name] for name in ITEM_COUNTS}
+        counts = CrowdTally(observed.n_scores, observed.membership, **items)
         parts = []
         for number, shift in enumerate(shifts):
             moved = weights.isel(shift=number, draw=np.argsort(shift))
@@ -147,22 +151,10 @@ class CrowdMetrics:
         """Return MPA and WRA with that many times as many new raters."""
         return [self._areas(tabulate_counts(self._pool_copies(block, ["raters"], times), by=ALL))]
 
-    def _pool_copies(self, block: Block, sources: Sequence[str], times: int) -> CrowdCounts:
-        """Return counts over ([replicate,] draw, ...) of several sets of raters together."""
-        crowd, data = self.study.crowd, self.study.data
-        copies = [
-            count_crowd(crowd, data, replicate_scores(block, sources, copy=copy))
-            for copy in range(times)
-        ]
-        if times == 1:
-            return copies[0]
-        counts = reduce(add, (copy.score_count for copy in copies))
-        return replace(
-            copies[0],
-            score_count=counts,
-            plurality=plurality(counts),
-            label_count=count_labels(crowd, data, counts),
-        )
+    def _pool_copies(self, block: Block, sources: Sequence[str], times: int) -> CrowdTally:
+        """Return scores and labels over ([replicate,] draw, ...) of several sets of raters."""
+        copies = [replicate_scores(block, sources, copy=copy) for copy in range(times)]
+        return tally_crowd(self.study.crowd, self.study.data, xr.concat(copies, "rating"))
 
     def headline(
         self, draws: ReplicateDraws, sources: Sequence[str], *, times: int = 1

@@ -49,9 +49,13 @@ class LatentRatings(ABC):
     def below(self, position: Index) -> Floats:
         """Return a (c - eta) for one threshold of each rating, infinite beyond either end."""
         last = self.scale.n_cutpoints
-        cuts = self.thresholds[:, self.cutpoint_set, np.clip(position, 0, last - 1)]
-        values = self.discrimination * (cuts - self.severity)
-        return np.where(position < 0, -np.inf, np.where(position < last, values, np.inf))
+        chosen = self.cutpoint_set * last + np.clip(position, 0, last - 1)
+        values = self.thresholds.reshape(len(self.thresholds), -1).take(chosen, axis=1)
+        values -= self.severity
+        values *= self.discrimination
+        values[:, position < 0] = -np.inf
+        values[:, position >= last] = np.inf
+        return values
 
     def above(self, k: int) -> Floats:
         """Return a (eta - c_k) of each rating."""
@@ -78,7 +82,9 @@ class Cumulative(LatentRatings):
         if self.link == "logit":
             with np.errstate(divide="ignore"):
                 width = np.log(-np.expm1(lower - upper))
-            return width + log_expit(upper) + log_expit(-lower)
+            width += log_expit(upper)
+            width += log_expit(-lower)
+            return width
         # The normal distribution is most exact in its lower tail.
         mirrored = lower + upper > 0
         low, high = np.where(mirrored, -upper, lower), np.where(mirrored, -lower, upper)

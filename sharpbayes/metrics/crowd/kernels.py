@@ -179,13 +179,16 @@ def label_outside(counts: NDArray[np.number], everyone: int, cut: int, label: La
     ``label`` (row, group, item, 2).
     """
     rows, groups, items, scores = counts.shape
-    label[:] = 0
     for row in range(rows):
         for g in range(groups):
             for i in range(items):
-                for s in range(scores):
-                    others = counts[row, everyone, i, s] - counts[row, g, i, s]
-                    label[row, g, i, 1 if s >= cut else 0] += others
+                everyone_s, own = counts[row, everyone, i], counts[row, g, i]
+                below, above = everyone_s[0] - own[0], everyone_s[cut] - own[cut]
+                for s in range(1, cut):
+                    below += everyone_s[s] - own[s]
+                for s in range(cut + 1, scores):
+                    above += everyone_s[s] - own[s]
+                label[row, g, i, 0], label[row, g, i, 1] = below, above
 
 
 @njit(cache=True, nogil=True)
@@ -257,10 +260,12 @@ def find_modes(counts: Counts, modes: Scores) -> None:
     It is -1 where every count is 0.
     """
     for row in range(counts.shape[0]):
-        mode, largest = -1, 0
+        mode, largest = -1, 0 * counts[row, 0]
         for score in range(counts.shape[1]):
-            if counts[row, score] > 0 and counts[row, score] >= largest:
-                mode, largest = score, counts[row, score]
+            count = counts[row, score]
+            # Without a branch, which counts of single ratings would often take unexpectedly.
+            mode += ((count > 0) & (count >= largest)) * (score - mode)
+            largest = max(largest, count)
         modes[row] = mode
 
 

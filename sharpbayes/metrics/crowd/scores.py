@@ -4,6 +4,9 @@ Scores are 0..K of one ordinal scale, K the most unsafe; -1 is missing. Every fu
 leading dimensions of its first argument; of an array of Dask the result is one too.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -45,41 +48,152 @@ def score_counts(
     >>> counts.values.tolist()
     [[[1, 0, 1], [0, 0, 1]], [[0, 0, 1], [0, 0, 1]]]
     """
-    _require_range("rater", rater, below=membership.sizes["rater"])
-    _require_range("item", item, below=n_items)
-    # A class holds the raters of the same groups: one pass over the ratings serves all groups.
-    classes, rater_class = np.unique(
-        membership.transpose("rater", "group").to_numpy(), axis=0, return_inverse=True
-    )
-    codes = (item.astype(np.int32, copy=False), rater.astype(np.int32, copy=False))
-    rater_class = rater_class.reshape(-1).astype(np.int64)
-    sizes = {"group": classes.shape[1], "item": n_items, "score": n_scores}
+    counter = _row_counter(item, rater, membership, n_scores=n_scores, n_items=n_items)
 
     def count(scores: NDArray[np.integer]) -> NDArray[np.int32]:
         """Count each row of (..., rating) by itself: memory grows with the counts alone."""
-        _require_range("score", scores, below=n_scores, missing=True)
-        counts = np.zeros((*scores.shape[:-1], *sizes.values()), dtype=np.int32)
-        by_class = np.empty((len(classes), n_items, n_scores), dtype=np.int32)
-        for row in np.ndindex(scores.shape[:-1]):
-            row_scores = np.ascontiguousarray(scores[row], dtype=np.int16)
-            by_class[:] = 0
-            count_scores(*codes, row_scores, rater_class, by_class)
-            cells = counts[row].reshape(sizes["group"], -1)
-            add_classes(by_class.reshape(len(classes), -1), classes, cells)
+        counts = np.empty((*scores.shape[:-1], *counter.shape), dtype=np.int32)
+        for row, counted in counter.count_rows(scores):
+            counts[row] = counted
         return counts
 
     counts: xr.DataArray = xr.apply_ufunc(
         count,
         score.drop_vars("rating", errors="ignore"),
         input_core_dims=[["rating"]],
-        output_core_dims=[list(sizes)],
+        output_core_dims=[["group", "item", "score"]],
         dask="parallelized",
-        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": sizes},
+        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": counter.sizes},
         output_dtypes=[np.int32],
     )
     return counts.assign_coords(membership.isel(rater=0, drop=True).coords).assign_coords(
         score=np.arange(n_scores)
     )
+
+
+@dataclass(frozen=True)
+class _RowCounter:
+    """What counts the scores of one row of ratings after the other.
+
+    A class (class, group) holds the raters of the same groups: one pass over the ratings serves all
+    groups.
+    """
+
+    item: NDArray[np.int32]
+    rater: NDArray[np.int32]
+    rater_class: NDArray[np.int64]
+    classes: NDArray[np.bool_]
+    n_items: int
+    n_scores: int
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of groups, items and scores."""
+        return self.classes.shape[1], self.n_items, self.n_scores
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The same by the name of their dimension."""
+        return dict(zip(("group", "item", "score"), self.shape, strict=True))
+
+    def count_rows(
+        self, scores: NDArray[np.integer]
+    ) -> Iterator[tuple[tuple[int, ...], NDArray[np.int32]]]:
+        """Yield position and counts (group, item, score) of each row of (..., rating).
+
+        Counts of the next row take the place of those of the one before.
+        """
+        _require_range("score", scores, below=self.n_scores, missing=True)
+        by_class = np.empty((len(self.classes), self.n_items, self.n_scores), dtype=np.int32)
+        counts = np.empty(self.shape, dtype=np.int32)
+        for row in np.ndindex(scores.shape[:-1]):
+            row_scores = np.ascontiguousarray(scores[row], dtype=np.int16)
+            by_class[:], counts[:] = 0, 0
+            count_scores(self.item, self.rater, row_scores, self.rater_class, by_class)
+            add_classes(
+                by_class.reshape(len(by_class), -1), self.classes, counts.reshape(len(counts), -1)
+            )
+            yield row, counts
+
+
+def _row_counter(
+    item: NDArray[np.integer],
+    rater: NDArray[np.integer],
+    membership: xr.DataArray,
+    *,
+    n_scores: int,
+    n_items: int,
+) -> _RowCounter:
+    """Return what counts ratings of these items and raters; ValueError for others."""
+    _require_range("rater", rater, below=membership.sizes["rater"])
+    _require_range("item", item, below=n_items)
+    classes, rater_class = np.unique(
+        membership.transpose("rater", "group").to_numpy(), axis=0, return_inverse=True
+    )
+    return _RowCounter(
+        item.astype(np.int32, copy=False),
+        rater.astype(np.int32, copy=False),
+        rater_class.reshape(-1).astype(np.int64),
+        classes,
+        n_items,
+        n_scores,
+    )
+
+
+def tally_scores(
+    score: xr.DataArray,
+    *,
+    item: NDArray[np.integer],
+    rater: NDArray[np.integer],
+    membership: xr.DataArray,
+    n_scores: int,
+    n_items: int,
+    cut: int | None,
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return what :func:`plurality` and :func:`crowd_label_counts` do of the counts of ratings.
+
+    Other arguments are those of :func:`score_counts`; without a cut labels have no columns. Counts
+    are kept of one row of ratings at a time: those of thousands of replicates are slow to write and
+    to read.
+
+    Source: responsiveness paper, sections 4 and 5.1.
+
+    >>> membership = xr.DataArray([[True, True], [False, True]], {"group": ["all", "age=GenZ"]},
+    ...                           ("group", "rater"))
+    >>> item, rater = np.array([0, 0, 1]), np.array([0, 1, 1])
+    >>> mode, label = tally_scores(xr.DataArray([2, 0, 2], dims="rating"), item=item, rater=rater,
+    ...                            membership=membership, n_scores=3, n_items=2, cut=1)
+    >>> mode.values.tolist(), label.values.tolist()
+    ([[2, 2], [0, 2]], [[[0, 0], [0, 0]], [[0, 1], [0, 0]]])
+    """
+    counter = _row_counter(item, rater, membership, n_scores=n_scores, n_items=n_items)
+    everyone = 0 if cut is None else _position_of_all(membership, cut, n_scores)
+    n_labels = 0 if cut is None else 2
+
+    def tally(scores: NDArray[np.integer]) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
+        modes = np.empty((*scores.shape[:-1], *counter.shape[:2]), dtype=np.int16)
+        labels = np.empty((*modes.shape, n_labels), dtype=np.int32)
+        for row, counts in counter.count_rows(scores):
+            modes[row] = _find_modes(counts)
+            if cut is not None:
+                label_outside(counts[None], everyone, cut, labels[row][None])
+        return modes, labels
+
+    modes, labels = xr.apply_ufunc(
+        tally,
+        score.drop_vars("rating", errors="ignore"),
+        input_core_dims=[["rating"]],
+        output_core_dims=[["group", "item"], ["group", "item", "unsafe"]],
+        dask="parallelized",
+        dask_gufunc_kwargs={
+            "allow_rechunk": True,
+            "output_sizes": counter.sizes | {"unsafe": n_labels},
+        },
+        output_dtypes=[np.int16, np.int32],
+    )
+    groups = membership.isel(rater=0, drop=True).coords
+    unsafe = np.arange(n_labels)
+    return modes.assign_coords(groups), labels.assign_coords(groups).assign_coords(unsafe=unsafe)
 
 
 def plurality(counts: xr.DataArray) -> xr.DataArray:
@@ -160,13 +274,7 @@ def crowd_label_counts(counts: xr.DataArray, *, cut: int) -> xr.DataArray:
     >>> crowd_label_counts(counts, cut=2).values.tolist()
     [[[0, 0]], [[0, 2]]]
     """
-    if not 1 <= cut < counts.sizes["score"]:
-        raise ValueError(
-            f"cut = {cut} is off the scale (allowed: 1 to {counts.sizes['score'] - 1})"
-        )
-    if ALL not in counts.coords.get("group", ()):
-        raise ValueError("crowd labels need the counts of the group 'all'")
-    everyone = counts.indexes["group"].get_loc(ALL)
+    everyone = _position_of_all(counts, cut, counts.sizes["score"])
 
     def label(values: NDArray[np.number]) -> NDArray[np.number]:
         rows = np.ascontiguousarray(values).reshape(-1, *values.shape[-3:])
@@ -184,6 +292,15 @@ def crowd_label_counts(counts: xr.DataArray, *, cut: int) -> xr.DataArray:
         output_dtypes=[counts.dtype],
     )
     return labelled.assign_coords(unsafe=[0, 1])
+
+
+def _position_of_all(grouped: xr.DataArray, cut: int, n_scores: int) -> int:
+    """Position of the group of all raters; ValueError without it, or for a cut off the scale."""
+    if not 1 <= cut < n_scores:
+        raise ValueError(f"cut = {cut} is off the scale (allowed: 1 to {n_scores - 1})")
+    if ALL not in grouped.coords.get("group", ()):
+        raise ValueError("crowd labels need the counts of the group 'all'")
+    return int(grouped.indexes["group"].get_loc(ALL))
 
 
 def item_label_counts(label: xr.DataArray | NDArray[np.integer]) -> xr.DataArray:

@@ -31,7 +31,10 @@ def pairs_where(flag: xr.DataArray, labels: list[str] | None = None) -> list[Lab
     """Return the pairs of models or groups that have a flag; of all unless labels are given."""
     unit = "group" if "group" in flag.dims else "model"
     known = list(flag[unit].to_numpy()) if labels is None else labels
-    return [pair for pair in pairs(known, unit) if bool(flag.sel(pair).any())]
+    others = [dim for dim in flag.dims if dim not in (unit, "other")]
+    by_pair = flag.any(others).sel({unit: known, "other": known}).transpose(unit, "other")
+    is_flagged = by_pair.to_numpy()[np.triu_indices(len(known), 1)]
+    return [pair for pair, found in zip(pairs(known, unit), is_flagged, strict=True) if found]
 
 
 def lowest_models(values: xr.DataArray) -> list[str]:
