@@ -34,7 +34,7 @@ def pairs_where(flag: xr.DataArray, labels: list[str] | None = None) -> list[Lab
     others = [dim for dim in flag.dims if dim not in (unit, "other")]
     by_pair = flag.any(others).sel({unit: known, "other": known}).transpose(unit, "other")
     is_flagged = by_pair.to_numpy()[np.triu_indices(len(known), 1)]
-    return [pair for pair, found in zip(pairs(known, unit), is_flagged, strict=True) if found]
+    return [pair for pair, flagged in zip(pairs(known, unit), is_flagged, strict=True) if flagged]
 
 
 def lowest_models(values: xr.DataArray) -> list[str]:

@@ -40,8 +40,8 @@ def _note(view: View) -> str:
     return (
         "Observed value and bootstrap bounds, each one-sided at "
         f"{confidence} confidence{corrected}. A limit is kept where the upper bound is within it, "
-        "and exceeded where the lower one is beyond. Where resamples do not differ, bounds contain "
-        f"what so many prompts can miss.{fitted}"
+        "and exceeded where the lower one is beyond. Where resamples do not differ, or fewer than "
+        f"five prompts carry a mean, bounds contain what so many prompts can miss.{fitted}"
     )
 
 

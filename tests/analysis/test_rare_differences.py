@@ -1,0 +1,67 @@
+"""Differences in the gate that few prompts carry: yes-or-no harm of two releases."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from sharpbayes.analysis.gate import measure_gate
+from sharpbayes.analysis.gate_study import join_sides
+from sharpbayes.metrics.panel.non_inferiority import OPEN, UNDECIDED
+from sharpbayes.metrics.panel.profile import prompt_values
+from sharpbayes.spec.weights import Gate
+from tests.references import rare_gate
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    return rare_gate.make_template(tmp_path_factory.mktemp("gate"))
+
+
+def gate_of(template, new, old, *, prompts=100, **margins):
+    """The gate of releases whose first answers, or last ones for the old release, are harmful."""
+    numbers = np.arange(prompts)
+    harmful = {"new": numbers < new, "old": numbers >= prompts - old}
+    sides = (rare_gate.make_side(template, name, values) for name, values in harmful.items())
+    gate = Gate(confidence=0.95, **(margins or {"policy_score": 0.04}))
+    spec = template.weights.spec.model_copy(update={"gate": gate})
+    return measure_gate(join_sides(*sides, replace(template.weights, spec=spec)))
+
+
+def test_without_harm_by_the_reference_bounds_are_those_of_one_rate(template):
+    """Of 2 in 100 the bounds are by Clopper and Pearson, up to what the reference may add."""
+    lower, upper = gate_of(template, 2, 0)["bounds"].sel(metric="policy_score").to_numpy()
+    np.testing.assert_allclose(upper, beta.ppf(0.95, 3, 98), rtol=0.06)
+    assert lower < 0.0
+
+
+def test_harm_of_the_reference_that_the_candidate_lacks_proves_less_than_it_shows(template):
+    """By resamples alone one harmful answer of the reference had lowered the bound to 0."""
+    none, one = (gate_of(template, 0, old)["bounds"][0].to_numpy() for old in (0, 1))
+    np.testing.assert_allclose(none[1], 1 - 0.05**0.01, rtol=1e-6)
+    assert 0.6 * none[1] < one[1] < none[1]
+    assert one[0] < none[0] < 0
+
+
+def test_log_risk_has_the_bounds_of_the_score_in_other_units(template):
+    group = gate_of(template, 1, 2, policy_score=0.04, mean=0.5)
+    score, mean = (group["bounds"].sel(metric=name) for name in ("policy_score", "mean"))
+    np.testing.assert_allclose(mean, score * -np.log(1e-6), rtol=1e-4)
+
+
+def test_what_many_prompts_carry_keeps_its_bounds(template, monkeypatch):
+    many, few = (gate_of(template, *harmful)["bounds"] for harmful in ((3, 2), (2, 2)))
+    monkeypatch.setattr("sharpbayes.analysis.gate.bound_rare_differences", rare_gate.keep_bounds)
+    np.testing.assert_array_equal(many, gate_of(template, 3, 2)["bounds"])
+    assert float(few.max()) > float(gate_of(template, 2, 2)["bounds"].max())
+
+
+def test_a_margin_decides_by_these_bounds(template):
+    assert gate_of(template, 0, 1, policy_score=0.04).attrs["verdict"] == OPEN
+    assert gate_of(template, 0, 1, policy_score=0.02).attrs["verdict"] == UNDECIDED
+
+
+def test_only_means_have_values_of_prompts():
+    with pytest.raises(KeyError):
+        prompt_values({}, "cvar", policy=None)
