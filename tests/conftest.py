@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sharpbayes.cli.startup import limit_blas_threads
 from tests.shared_data import skipped_summary
 
 ROOT = Path(__file__).parents[1]
@@ -15,6 +16,10 @@ KERNEL = ROOT / "sharpbayes" / "bayes" / "kernel"
 COMPILE = "from tests.machine_code import {0}; {0}()"
 # Where each part of a graph was made is of no use here, and a fifth of the time that it takes.
 os.environ.setdefault("PYTENSOR_FLAGS", "traceback__limit=0")
+# As in every command. Threads of linear algebra that wait for each other took a tenth of the time.
+limit_blas_threads()
+# New objects between two collections of garbage; Python's own number is 2,000.
+NEW_OBJECTS = 50_000
 
 
 COMPILERS: list[subprocess.Popen] = []
@@ -68,6 +73,7 @@ def pytest_collection_finish():
     await_machine_code()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
 
 
 @pytest.fixture

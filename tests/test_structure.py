@@ -15,6 +15,7 @@ from tests.measure_structure import (
     functions,
     local_imports,
     sources,
+    tree_of,
     without_reason,
 )
 
@@ -56,7 +57,7 @@ def folders(parent):
 
 
 def imported(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

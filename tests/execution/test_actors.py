@@ -22,8 +22,16 @@ from tests.bayes.conftest import crowd_ratings, model_of
 pytest.importorskip("distributed")
 
 
+@pytest.fixture(scope="module")
+def lasting_workers():
+    """Two processes for all tests that leave them alive: it takes seconds to start them."""
+    with cluster("local:2") as connected:
+        yield connected
+
+
 @pytest.fixture
 def workers():
+    """Two processes that a test may kill."""
     with cluster("local:2") as connected:
         yield connected
 
@@ -33,8 +41,8 @@ def build_adder(amount):
     return lambda message: (amount + message, os.getpid())
 
 
-def test_objects_are_spread_over_workers_and_stay(workers):
-    add = ClusterActors(workers, build_adder, [1, 2, 3, 4])
+def test_objects_are_spread_over_workers_and_stay(lasting_workers):
+    add = ClusterActors(lasting_workers, build_adder, [1, 2, 3, 4])
     first, second = add([10, 20, 30, 40]), add([0, 0, 0, 0])
     assert [answer for answer, _ in first] == [11, 22, 33, 44]
     assert [answer for answer, _ in second] == [1, 2, 3, 4]
@@ -56,12 +64,12 @@ def test_objects_of_a_worker_that_dies_are_built_again(workers):
     assert messages == ["local:2: 2 parts of 3 lost: built again"]
 
 
-def test_an_error_of_an_object_is_raised(workers):
+def test_an_error_of_an_object_is_raised(lasting_workers):
     def build(_argument):
         return lambda message: 1 // message
 
     with pytest.raises(ZeroDivisionError):
-        ClusterActors(workers, build, [None])([0])
+        ClusterActors(lasting_workers, build, [None])([0])
 
 
 @pytest.mark.slow

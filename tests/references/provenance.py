@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -166,10 +167,15 @@ def sidecar(table: Path) -> Path:
 
 def semantic_text(path: Path) -> str:
     """What a file says to the machine: no comments, docstrings, blank lines or layout."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".py":
+    return text_without_comments(path.read_text(encoding="utf-8"), path.suffix)
+
+
+@cache
+def text_without_comments(text: str, suffix: str) -> str:
+    """The same of the content of a file; kept, because many tables depend on the same code."""
+    if suffix == ".py":
         return dump(ast.parse(text))
-    bare = re.sub(COMMENT[path.suffix], "", text, flags=re.MULTILINE)
+    bare = re.sub(COMMENT[suffix], "", text, flags=re.MULTILINE)
     return "\n".join(line for raw in bare.splitlines() if (line := " ".join(raw.split())))
 
 
