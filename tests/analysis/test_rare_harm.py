@@ -129,6 +129,21 @@ def test_intervals_hold_the_rate_of_rare_harm(tmp_path, rate):
     assert ((lower <= rate) & (rate <= upper)).mean() < 0.93
 
 
+def test_a_tail_may_be_full_of_harm_that_two_of_a_hundred_show(tmp_path):
+    """At a rate of just over 5% CVaR 95 is at its ceiling: 12% of studies show 2 at most, 4% 1."""
+    weights = "[tolerance]\ncvar = 3.0\nconfidence = 0.95\n"
+    many = ["bootstrap.replicates=1000"]
+    results = measured(tmp_path, harmful([1, 2, 12]), weights=weights, overrides=many)
+    assert results["tolerance"]["state"].to_numpy()[:, 0].tolist() == [
+        "admissible",
+        "cannot tell",
+        "not admissible",
+    ]
+    upper = results["profile_interval"].to_dataset().sel(bound="upper", model="m1")
+    assert float(upper["cvar"]) == pytest.approx(-2 * np.log(1e-6))
+    assert upper["dimension_cvar"].values.tolist() == [1.0, 1.0]
+
+
 def test_a_study_of_one_prompt_has_bounds(tmp_path):
     table = pd.concat([harmful([0], prompts=1)])
     interval = measured(tmp_path, table)["profile_interval"]["policy_score"]
