@@ -73,8 +73,9 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     ``confidence``, ``regression`` in margins, what was compared, and ``withheld``: why the bounds
     decide nothing, if they do not. Fewer than 20 prompts do not, and neither do scores that are all
     the same on both sides, as those of a release and of its copy; how often the gate errs is
-    missing then. Where resamples of a difference do not differ, or few prompts carry a difference
-    of means, its bounds contain what so many prompts can miss; not where anchors measure drift.
+    missing then. Where resamples of a difference do not differ, or few prompts carry both means
+    and their difference, its bounds contain what so many prompts can miss; not where anchors
+    measure drift.
     """
     study = comparison.study
     gate, plan = required_gate(study.weights), build_profile_plan(study)

@@ -19,12 +19,13 @@ BLOCK = 250
 def bound_rare_differences(
     plan: ProfilePlan, bounds: xr.DataArray, limit: xr.DataArray, *, confidence: float
 ) -> xr.DataArray:
-    """Return bounds (metric, bound) of a gate, with Gaffke's where few prompts carry a difference.
+    """Return bounds (metric, bound) of a gate, with Gaffke's where harm is rare on both sides.
 
     A candidate less its reference is a mean over prompts, within -``limit`` and ``limit`` (metric).
-    The prompts that carry it are those of the size of what they add to it; fewer than five leave
-    its bounds to what was not seen. Upper bounds are at the confidence, the lower ones corrected
-    for the number of metrics. Differences of tails keep their bounds.
+    Fewer than five prompts that carry it, and the mean of either side, leave its bounds to what was
+    not seen; a release that changes few of many harmful answers keeps its bounds. Upper bounds are
+    at the confidence, the lower ones corrected for the number of metrics. Differences of tails keep
+    their bounds.
 
     Source: Gaffke 2005.
     """
@@ -55,11 +56,16 @@ def bound_rare_differences(
 
 
 def _count_carrying(plan: ProfilePlan, name: str) -> float:
-    """Return how many prompts carry the difference of a mean, by what each adds to it."""
+    """Return how many prompts carry a mean of either side or their difference, of all the most.
+
+    They carry a difference by the size of what each adds to it.
+    """
     values = prompt_values(plan.table, name, policy=plan.policy)
     values = values.mean([dim for dim in values.dims if dim not in ("model", "prompt")])
     least = plan.floor if name == "mean" else 0.0
-    shares = (values - least) / values.count("prompt")
-    new, old = (shares.sel(model=model, drop=True).fillna(0.0) for model in (CANDIDATE, REFERENCE))
-    added, number = abs(new - old), xr.DataArray(float(values.sizes["prompt"]))
-    return float(carrying_units(added.mean(), added.std() / number**0.5, number))
+    shares = ((values - least) / values.count("prompt")).fillna(0.0)
+    new, old = (shares.sel(model=model, drop=True) for model in (CANDIDATE, REFERENCE))
+    parts = xr.concat([new, old, abs(new - old)], "part")
+    number = xr.DataArray(float(parts.sizes["prompt"]))
+    error = parts.std("prompt") / number**0.5
+    return float(carrying_units(parts.mean("prompt"), error, number).max())

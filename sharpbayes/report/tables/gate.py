@@ -91,8 +91,8 @@ def _note(view: View) -> str:
         f"{attrs['candidate']} less {attrs['reference']}{drift}, with one-sided bounds at "
         f"{format_percent(attrs['confidence'])} confidence, by the {kinds[attrs['method']]}; lower "
         "bounds are corrected for the number of margins. Where resamples do not differ, or fewer "
-        "than five prompts carry a difference of means, bounds contain what so many prompts can "
-        "miss. Positive is worse."
+        "than five prompts carry both means and their difference, bounds contain what so many "
+        "prompts can miss. Positive is worse."
     )
 
 
