@@ -7,7 +7,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import nullcontext
+from contextlib import chdir, nullcontext
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from sharpbayes.report.summary import summary
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.storage.results import SCHEMA, open_results, save_results
 from tests.cli.interrupts import heed_ctrl_c
+from tests.shared_results import PERMUTATIONS, SMALL
 
 FEW = ["--set", "bootstrap.replicates=50"]
 WHERE = """\
@@ -49,6 +51,30 @@ def measured_crowd(tmp_path, shared_results):
     return Path(shutil.copy(shared_results("measured_crowd"), tmp_path / "r.nc"))
 
 
+@pytest.fixture(scope="module")
+def quickstart_folder(tmp_path_factory):
+    """The folder in which the quickstart is measured."""
+    return tmp_path_factory.mktemp("quickstart")
+
+
+@pytest.fixture(scope="module")
+def measure_quickstart(quickstart_folder):
+    """Give what measuring the quickstart prints under options, each set of them run once."""
+
+    @cache
+    def call(*options):
+        with chdir(quickstart_folder):
+            return CliRunner().invoke(app, ["measure", "quickstart", *FEW, *options])
+
+    return call
+
+
+@pytest.fixture
+def quickstart_results(quickstart_folder):
+    """Where the quickstart is measured to."""
+    return quickstart_folder / "quickstart.results.nc"
+
+
 def test_help_names_every_command(run):
     done = run("--help")
     assert done.exit_code == 0
@@ -62,12 +88,12 @@ def test_check_prints_what_it_understood(run):
     assert "3960" in done.stdout
 
 
-def test_measure_writes_results_and_says_where(run):
-    done = run("measure", "quickstart", *FEW)
+def test_measure_writes_results_and_says_where(measure_quickstart, quickstart_results):
+    done = measure_quickstart()
     assert done.exit_code == 0
     assert "CVaR 95: bootstrap" in done.stdout
     assert done.stdout.endswith(WHERE)
-    assert open_results("quickstart.results.nc").attrs["status"] == "measured"
+    assert open_results(quickstart_results).attrs["status"] == "measured"
 
 
 def test_report_as_text_prints_the_same_tables(run):
@@ -94,26 +120,29 @@ def test_a_page_that_cannot_be_written_is_a_fault_of_files(run, measured_panel):
     assert done.stderr == "nowhere/p.html: cannot write report: no folder nowhere\n"
 
 
-def test_the_first_lines_say_what_was_found_and_whether_to_trust_it(run):
-    done = run("measure", "quickstart", *FEW)
-    opening = summary(open_results("quickstart.results.nc"))
+def test_the_first_lines_say_what_was_found_and_whether_to_trust_it(
+    measure_quickstart, quickstart_results
+):
+    done = measure_quickstart()
+    opening = summary(open_results(quickstart_results))
     words = " ".join([*opening.answer, opening.trust]).split()
     assert done.stdout.split()[: len(words)] == words
 
 
-def test_the_answer_is_wrapped_at_words_and_alone_where_asked(run):
-    alone = run("measure", "quickstart", *FEW, "--quiet").stdout
-    shown = run("measure", "quickstart", *FEW).stdout
+def test_the_answer_is_wrapped_at_words_and_alone_where_asked(
+    measure_quickstart, quickstart_results
+):
+    alone = measure_quickstart("--quiet").stdout
+    shown = measure_quickstart().stdout
     assert shown.startswith(alone)
     assert max(map(len, alone.splitlines())) <= 80
-    words = summary(open_results("quickstart.results.nc"))
+    words = summary(open_results(quickstart_results))
     assert alone.split() == " ".join([*words.answer, words.trust]).split()
 
 
-def test_full_shows_every_table(run):
-    screen = run("measure", "quickstart", *FEW, "--out", "r.nc").stdout
-    full = run("measure", "quickstart", *FEW, "--out", "r.nc", "--full").stdout
-    assert full == run("report", "r.nc", "--text").stdout
+def test_full_shows_every_table(run, measure_quickstart, quickstart_results):
+    screen, full = measure_quickstart().stdout, measure_quickstart("--full").stdout
+    assert full == run("report", quickstart_results, "--text").stdout
     assert len(full.splitlines()) > 3 * len(screen.splitlines())
 
 
@@ -137,10 +166,10 @@ def test_tables_fit_80_columns(run):
     assert "gender=Woman,age=GenZ" in done.stdout
 
 
-def test_json_is_one_document_and_nothing_else(run):
-    done = run("measure", "quickstart", *FEW, "--json")
+def test_json_is_one_document_and_nothing_else(measure_quickstart, quickstart_results):
+    done = measure_quickstart("--json")
     document = json.loads(done.stdout)
-    results = open_results("quickstart.results.nc")
+    results = open_results(quickstart_results)
     assert document["profile"]["cvar"]["aster"] == float(
         results["profile"]["cvar"].sel(model="aster")
     )
@@ -188,11 +217,11 @@ def test_check_says_what_a_worker_with_a_part_of_the_ratings_takes(run):
     assert "worker" not in run("check", "quickstart_crowd").stdout
 
 
-def test_quiet_says_the_answer_alone_and_nothing_beside_json(run):
-    done = run("measure", "quickstart", *FEW, "--quiet")
+def test_quiet_says_the_answer_alone_and_nothing_beside_json(measure_quickstart):
+    done = measure_quickstart("--quiet")
     assert (done.exit_code, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) < 24
-    beside = run("measure", "quickstart", *FEW, "--quiet", "--json")
+    beside = measure_quickstart("--quiet", "--json")
     assert (beside.exit_code, beside.stderr) == (0, "")
     assert json.loads(beside.stdout)
 
@@ -247,8 +276,8 @@ def test_a_foreign_file_is_refused_in_one_sentence(run):
 
 
 def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
-    few = ["--set", "sampler.tune=50", "--set", "sampler.draws=50", "--set", "sampler.chains=2"]
-    done = run("fit", "quickstart_crowd", *FEW, *few)
+    few = [part for text in (*SMALL, PERMUTATIONS.format(9)) for part in ("--set", text)]
+    done = run("fit", "quickstart_crowd", *few)
     assert done.exit_code == 4
     assert "NOT CONVERGED" in done.stdout
     results = open_results("quickstart_crowd.results.nc")
@@ -304,6 +333,7 @@ def test_show_lists_prints_and_gives_schemas(run):
 def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
     command = [sys.executable, "-m", "sharpbayes", "fit", "quickstart_crowd", *FEW]
     command += ["--set", "sampler.draws=100000", "--set", "sampler.tune=50"]
+    command += ["--set", PERMUTATIONS.format(9)]
     with subprocess.Popen(
         command,
         cwd=tmp_path,

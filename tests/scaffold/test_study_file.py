@@ -15,6 +15,7 @@ from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.check import check
 from sharpbayes.workflows.measure import measure
 from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_results import PERMUTATIONS
 
 FILES = (
     sorted(path.name for path in SHARED_DATA.glob("*.csv")) if SHARED_DATA.is_dir() else ["none"]
@@ -96,8 +97,12 @@ def panel(**more):
     ],
 )
 def test_every_real_file_is_measured_without_an_edit(name, tmp_path):
-    write_study(SHARED_DATA / name, tmp_path / "s.toml")
-    results = measure(load_study(tmp_path / "s.toml", overrides=("bootstrap.replicates=20",)))
+    path = tmp_path / "s.toml"
+    write_study(SHARED_DATA / name, path)
+    few = ["bootstrap.replicates=20"]
+    if "crowd" in tomllib.loads(path.read_text(encoding="utf-8")):
+        few.append(PERMUTATIONS.format(9))
+    results = measure(load_study(path, overrides=tuple(few)))
     assert results.attrs["data_ratings"] > 100
     assert {"profile", "responsiveness"} & set(results.children)
 

@@ -24,10 +24,10 @@ from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.weigh import named_weights, weigh
+from tests.shared_results import MEASURED
 
 UNUSABLE = "NOT CONVERGED: do not use the results of the fit."
-QUICK = ("bootstrap.replicates=60",)
-CROWD = (*QUICK, "crowd.permutations=0")
+CROWD = (*MEASURED, "crowd.permutations=0")
 LEFT_OUT = (
     "these results have no replicated ratings: probabilities, expected losses and posterior "
     "intervals are left out; `sharpbayes fit` gives them"
@@ -35,11 +35,9 @@ LEFT_OUT = (
 
 
 @pytest.fixture(scope="module")
-def panel(tmp_path_factory):
+def panel(shared_results):
     """A measured panel, on disk."""
-    path = tmp_path_factory.mktemp("measured") / "panel.nc"
-    save_results(measure(load_study("quickstart", overrides=QUICK)), path)
-    return path
+    return shared_results("measured_panel")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +56,7 @@ def test_a_weighed_panel_equals_a_fresh_measurement_bit_for_bit(panel):
         tolerated = {"tolerance"} if name == "precautionary" else set()
         groups = {"profile", "profile_interval", "evidence", "joint", *tolerated}
         assert set(node.children) == groups
-        fresh = measure(load_study("quickstart", overrides=(*QUICK, f'weights="{name}"')))
+        fresh = measure(load_study("quickstart", overrides=(*MEASURED, f'weights="{name}"')))
         for group, data in node.children.items():
             xr.testing.assert_identical(data.to_dataset(), fresh[group].to_dataset())
 
@@ -199,14 +197,16 @@ def gappy(tmp_path_factory):
     table.loc[::17, scores] = np.nan
     table.to_csv(folder / "quickstart.csv", index=False)
     shutil.copy(source, folder / "quickstart.toml")
-    save_results(measure(load_study(folder / "quickstart.toml", overrides=QUICK)), folder / "r.nc")
+    save_results(
+        measure(load_study(folder / "quickstart.toml", overrides=MEASURED)), folder / "r.nc"
+    )
     return folder
 
 
 def test_missing_scores_are_weighed_as_by_a_fresh_measurement(gappy):
     results = open_results(gappy / "r.nc")
     [node] = weigh(results, named_weights(["equal"])).children.values()
-    fresh = measure(load_study(gappy / "quickstart.toml", overrides=(*QUICK, 'weights="equal"')))
+    fresh = measure(load_study(gappy / "quickstart.toml", overrides=(*MEASURED, 'weights="equal"')))
     assert int(fresh["missing"]["missing"].sum()) > 0
     xr.testing.assert_identical(node["missing"].to_dataset(), fresh["missing"].to_dataset())
     titles = [table.title for table in report_tables(weigh(results, named_weights(["equal"])))]
