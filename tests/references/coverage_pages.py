@@ -70,6 +70,21 @@ def rare_harm_table(rows: list[Row]) -> str:
     return markdown(["world", "prompts", "few carry", *names], lines)
 
 
+def rare_gate_table(rows: list[Row]) -> str:
+    """Shares of candidates that pass, by the bounds of the program and by resamples."""
+    lines = [
+        [
+            row["prompts"],
+            *(f"{100 * float(row[side]):.0f}" for side in ("candidate", "reference", "margin")),
+            *(percent([row], column) for column in ("passes", "by_resamples")),
+            row["pairs"],
+        ]
+        for row in rows
+    ]
+    header = ["prompts", "candidate, %", "reference, %", "margin, %", "passes, %"]
+    return markdown([*header, "by resamples alone, %", "pairs"], lines)
+
+
 def claims_table(rows: list[Row]) -> str:
     """False claims and differences found, the worst of the worlds, by design."""
     lines = []
@@ -216,7 +231,9 @@ def main() -> None:
             "differences": coverage_table(coverage, differences),
         },
     )
-    write("rare-harm.md", {"rare harm": rare_harm_table(read_rows("rare_harm.csv"))})
+    rare_gate = rare_gate_table(read_rows("rare_gate.csv"))
+    rare_harm = rare_harm_table(read_rows("rare_harm.csv"))
+    write("rare-harm.md", {"rare harm": rare_harm, "rare gate": rare_gate})
     write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
     write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
     posterior = gate_posterior_table(read_rows("gate_posterior.csv"))

@@ -31,7 +31,7 @@ from tests.references.rare_harm import STUDY, WEIGHTS
 
 TABLE = Path(__file__).with_name("rare_gate.csv")
 HEADER = ("prompts", "candidate", "reference", "margin", "passes", "by_resamples", "pairs")
-PROMPTS, CONFIDENCE = (60, 100, 200), 0.95
+PROMPTS, CONFIDENCE = (60, 100), 0.95
 # Rates of candidate and reference, and the margin.
 RATES = ((0.03, 0.01, 0.02), (0.05, 0.01, 0.04), (0.04, 0.0, 0.04), (0.01, 0.01, 0.04))
 Bounds = xr.DataArray
