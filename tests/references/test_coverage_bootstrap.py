@@ -42,6 +42,14 @@ def test_intervals_of_rare_harm_hold_its_rate():
     assert min(float(row["holds"]) for row in by["studentized"]) < 0.5
 
 
+def test_the_gate_passes_rare_harm_at_its_margin_in_one_case_of_twenty():
+    rows = [r for r in read_rows("rare_gate.csv") if r["candidate"] != r["reference"]]
+    for row in rows:
+        error = np.sqrt(0.05 * 0.95 / int(row["pairs"]))
+        assert float(row["passes"]) <= 0.05 + 2 * error, row
+    assert max(float(row["by_resamples"]) for row in rows) > 0.05
+
+
 def test_the_study_of_rare_harm_runs():
     [program, alone, *_] = rare_harm.study_world("yes or no, 2%", 30, 50)
     assert program[:4] == ("yes or no, 2%", 30, "mean", "program")
