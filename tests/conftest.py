@@ -18,8 +18,6 @@ COMPILE = "from tests.machine_code import {0}; {0}()"
 os.environ.setdefault("PYTENSOR_FLAGS", "traceback__limit=0")
 # As in every command. Threads of linear algebra that wait for each other took a tenth of the time.
 limit_blas_threads()
-# New objects between two collections of garbage; Python's own number is 2,000.
-NEW_OBJECTS = 50_000
 
 
 COMPILERS: list[subprocess.Popen] = []
@@ -73,7 +71,6 @@ def pytest_collection_finish():
     await_machine_code()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(NEW_OBJECTS)
 
 
 @pytest.fixture
