@@ -7,13 +7,10 @@ import xarray as xr
 
 from sharpbayes.analysis.gate_study import CANDIDATE, REFERENCE
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.analysis.rare_harm import LEAST_CARRYING, MEANS, ROUNDING
+from sharpbayes.analysis.rare_harm import LEAST_CARRYING, MEANS, ROUNDING, reweight_prompts
 from sharpbayes.metrics.panel.evidence import fewest_prompts
 from sharpbayes.metrics.panel.profile import prompt_values
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval, carrying_units
-from sharpbayes.metrics.stats.resampling import bayesian_bootstrap_weights, bootstrap
-
-BLOCK = 250
 
 
 def bound_rare_differences(
@@ -33,15 +30,7 @@ def bound_rare_differences(
     rare = [name for name in names if _count_carrying(plan, name) < LEAST_CARRYING - ROUNDING]
     if not rare:
         return bounds
-    means = bootstrap(
-        lambda weights: plan.profile(weights, names=rare),
-        plan.table["prompt"],
-        replicates=plan.study.spec.bootstrap.replicates,
-        seed=plan.study.spec.seed,
-        dim="prompt",
-        block=BLOCK,
-        draw=bayesian_bootstrap_weights,
-    )
+    means = reweight_prompts(plan, partial(plan.profile, names=rare))
     prompts = fewest_prompts(plan.table["log_risk"], weights=plan.target_weights())
     units = prompts.sel(model=[CANDIDATE, REFERENCE]).min()
     doubt = (1.0 - confidence) / np.array([bounds.sizes["metric"], 1])

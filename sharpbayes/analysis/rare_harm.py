@@ -1,5 +1,6 @@
 """Bounds of means and tails of rare harm, of which resamples do not show enough."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,18 +98,27 @@ def bound_rare_harm(plan: ProfilePlan, observed: xr.Dataset) -> RareHarm | None:
     fits_tail = (harmed > 0) & (harmed <= tail + ROUNDING)
     if all(map(bool, is_carried.all().values())) and not any(map(bool, fits_tail.any().values())):
         return None
-    boot, units = plan.study.spec.bootstrap, plan.table["prompt"]
-    reweighted = bootstrap(
+    reweighted = reweight_prompts(
+        plan,
         lambda weights: plan.profile(weights, names=means).assign(_share_harmed(plan, weights)),
-        units,
-        replicates=boot.replicates,
+    )
+    fewest = fewest_prompts(plan.table["log_risk"], weights=plan.target_weights())
+    return RareHarm(is_carried, fits_tail, reweighted, fewest, ends, tail)
+
+
+def reweight_prompts(
+    plan: ProfilePlan, statistic: Callable[[xr.DataArray], xr.Dataset]
+) -> xr.Dataset:
+    """Return a statistic of weights (replicate, prompt) in the Bayesian bootstrap of a study."""
+    return bootstrap(
+        statistic,
+        plan.table["prompt"],
+        replicates=plan.study.spec.bootstrap.replicates,
         seed=plan.study.spec.seed,
         dim="prompt",
         block=block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim]))),
         draw=bayesian_bootstrap_weights,
     )
-    fewest = fewest_prompts(plan.table["log_risk"], weights=plan.target_weights())
-    return RareHarm(is_carried, fits_tail, reweighted, fewest, ends, tail)
 
 
 def _share_harmed(plan: ProfilePlan, weights: xr.DataArray | None) -> xr.Dataset:

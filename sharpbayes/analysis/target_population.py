@@ -203,8 +203,8 @@ def population_counts(
     ``rater`` has the weight of every rater in the target population.
     """
     counts = count_crowd(study.crowd, study.data, scores)
-    arrays = {name: array for name, array in vars(counts).items() if name != "n_scores"}
-    by_group = {name: array for name, array in arrays.items() if "group" in array.dims}
+    parts = vars(counts).items()
+    by_group = {name: part for name, part in parts if "group" in getattr(part, "dims", ())}
     sample = replace(counts, **{name: x.sel(group=[ALL]) for name, x in by_group.items()})
     return sample, reweight_raters(study.data, sample, scores, rater)
 
