@@ -13,19 +13,20 @@ from tests.bayes.conftest import crowd_ratings, model_of
 
 
 def compile_kernel():
-    """Compile the density of a model, and what is stored of a draw."""
+    """Compile the density of a model, as a whole and in parts, and what is stored of a draw."""
     machine_code.logp_code()
     machine_code.constrain_code()
+    # Most of it is compiled by now: the functions are the same.
+    compile_parts()
 
 
 def compile_others():
-    """Compile the density in parts, and the functions of metrics and of what is predicted."""
+    """Compile the functions of metrics and of what is predicted."""
     few, values = ("bootstrap.replicates=20",), np.zeros((10, 1))
     for name in ("quickstart_crowd", "quickstart"):
         measure(load_study(name, overrides=few))
     psis.psis_loo(values)
     psis.psis_pit(values, values)
-    compile_parts()
 
 
 def compile_parts():

@@ -8,12 +8,11 @@ the cutpoints).
 
 import math
 
-import numba
 import numpy as np
 
 from sharpbayes.bayes.kernel.data import SCALE, SIZE
+from sharpbayes.bayes.kernel.vectors import jit
 
-jit = numba.njit(error_model="numpy", nogil=True)
 LOG_2PI = math.log(2.0 * math.pi)
 
 

@@ -32,7 +32,7 @@ from sharpbayes.bayes.kernel.sums import effects_log_sd
 from sharpbayes.bayes.kernel.vectors import dot_of, jit, jit_inline
 
 
-@jit
+@jit_inline
 def density(p, z, grad):
     """Return the log density at coordinates ``z`` and write its gradient."""
     total, inputs, state = density_forward(p, z)
@@ -84,7 +84,7 @@ def density_backward(p, z, inputs, d_inputs, state, total, grad):
     return volume + total
 
 
-@jit
+@jit_inline
 def constrain(p, z, out):
     """Write what is stored of a draw: effects, cutpoints, sds, correlations; careless raters."""
     effects, n = p.sizes[SIZE.effects], p.sizes[SIZE.cutpoints]

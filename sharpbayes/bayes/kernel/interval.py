@@ -16,13 +16,11 @@ the derivatives by the upper and by the lower cutpoint, summed over ratings.
 
 import math
 
-import numba
 import numpy as np
 
 from sharpbayes.bayes.kernel.data import LOGIT, SCALE, SIZE
 from sharpbayes.bayes.kernel.runs import PART, run_block
-
-jit = numba.njit(error_model="numpy", nogil=True)
+from sharpbayes.bayes.kernel.vectors import jit, jit_contract
 
 # exp(FAR) ** 4 is still a double: larger exponents take the exact path.
 FAR = 150.0
@@ -51,7 +49,7 @@ def exp_table(v, sign, out):
     return True
 
 
-@numba.njit(error_model="numpy", nogil=True, fastmath={"contract", "nsz"})
+@jit_contract
 def exp_part(v, sign, out, rounded):
     """Write exp(sign v) by a polynomial that vectorises; ``rounded`` is overwritten."""
     for i in range(len(v)):

@@ -9,16 +9,15 @@ cutpoint. The product of P is that of mantissas, and the exponents are added up.
 
 import math
 
-import numba
 import numpy as np
+
+from sharpbayes.bayes.kernel.vectors import jit_sum
 
 # The product of so many mantissas, each below 2, is a double.
 PART = 256
 MANTISSA, ONE = np.uint64(0x000FFFFFFFFFFFFF), np.uint64(0x3FF0000000000000)
 EXPONENT_BITS, EXPONENT_OF_ONE = np.uint64(52), 1023
 LN2 = math.log(2.0)
-# Sums and products may be taken in any order, so that they vectorise.
-jit_sum = numba.njit(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
 
 
 @jit_sum
