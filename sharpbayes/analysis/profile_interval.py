@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from sharpbayes.analysis.rare_harm import RareHarm
 from sharpbayes.analysis.shared_prompts import SharedPrompts
@@ -17,6 +18,8 @@ from sharpbayes.metrics.stats.intervals import (
 )
 from sharpbayes.spec.study import Bootstrap
 
+# Differences in memory at once: 16 MB.
+BLOCK_VALUES = 2_000_000
 # By how much a number of prompts may miss a whole one.
 ROUNDING = 1e-9
 
@@ -118,31 +121,30 @@ class BootstrappedProfile:
     def difference_interval(self, name: str) -> xr.DataArray:
         """Return the intervals of all differences of a metric, over (..., model, other, bound).
 
-        They are computed model by model: of a hundred models all differences of all resamples at
-        once would take gigabytes.
+        They are computed for some models at a time: of a hundred models all differences of all
+        resamples at once would take gigabytes.
         """
         level = self.bootstrap.level
         rows = []
-        for model in range(self.observed.sizes["model"]):
+        for models in self._model_blocks:
             x, observed = (
-                self._difference(source, name, model) for source in ("resampled", "observed")
+                self._difference(source, name, models) for source in ("resampled", "observed")
             )
             if self.bootstrap.interval == "studentized":
-                freedom = self._freedom(name).isel(model=[model])
+                freedom = self._freedom(name).isel(model=models)
                 interval = symmetric_interval(x, observed, level=level, freedom=freedom)
                 rows.append(interval.clip(-self._limit(name), self._limit(name)))
             elif self.jackknifed is None:
                 rows.append(percentile_interval(x, level=level))
             else:
-                left_out = self._difference("jackknifed", name, model)
+                left_out = self._difference("jackknifed", name, models)
                 rows.append(bca_interval(x, observed, left_out, level=level))
         return xr.concat(rows, "model")
 
     def observed_difference(self, name: str) -> xr.DataArray:
         """Return the observed differences of a metric, over (..., model, other)."""
-        models = range(self.observed.sizes["model"])
-        rows = [self._difference("observed", name, model) for model in models]
-        return xr.concat(rows, "model").transpose(..., "model", "other")
+        every = np.arange(self.observed.sizes["model"])
+        return self._difference("observed", name, every)
 
     def joint_difference(self, name: str) -> dict[str, xr.DataArray]:
         """Return joint intervals of all differences of a metric, and adjusted p values.
@@ -151,8 +153,10 @@ class BootstrappedProfile:
         """
         observed = self.observed_difference(name)
         resampled = (
-            self._difference("resampled", name, model).isel(model=0)
-            for model in range(observed.sizes["model"])
+            difference.isel(model=model)
+            for models in self._model_blocks
+            for difference in [self._difference("resampled", name, models)]
+            for model in range(models.size)
         )
         level, freedom = self.bootstrap.level, self._freedom(name)
         joint = joint_margin(resampled, observed, level=level, freedom=freedom)
@@ -160,14 +164,22 @@ class BootstrappedProfile:
         interval = xr.concat(bounds, "bound").transpose("model", "other", "bound")
         return {"_joint": interval.assign_coords(bound=["lower", "upper"]), "_p": joint["p"]}
 
-    def _difference(self, source: str, name: str, model: int) -> xr.DataArray:
-        """A metric of one model less that of all others, over (..., model, other)."""
+    @property
+    def _model_blocks(self) -> list[NDArray[np.intp]]:
+        """Positions of models whose differences to all others are computed at once."""
+        models = self.observed.sizes["model"]
+        size = max(1, BLOCK_VALUES // (self.resampled.sizes["replicate"] * models))
+        return [np.arange(i, min(i + size, models)) for i in range(0, models, size)]
+
+    def _difference(self, source: str, name: str, models: NDArray[np.intp]) -> xr.DataArray:
+        """A metric of some models less that of all others, over (..., model, other)."""
         x: xr.DataArray = getattr(self, source)[name]
-        difference = x.isel(model=[model]) - x.rename(model="other")
-        if self.shared is None:
-            return difference
-        on_shared = self.shared.difference(source, name, model)
-        return on_shared.where(self.shared.sets.are_enough.isel(model=[model]), difference)
+        difference = x.isel(model=models) - x.rename(model="other")
+        if self.shared is not None:
+            on_shared = self.shared.difference(source, name, models)
+            are_enough = self.shared.sets.are_enough.isel(model=models)
+            difference = on_shared.where(are_enough, difference)
+        return difference.transpose(..., "model", "other")
 
     def _freedom(self, name: str) -> xr.DataArray:
         """Number of prompts that carry a difference of two models: of a tail only those in it."""

@@ -54,13 +54,15 @@ class SharedPrompts:
         tails = self.tail_prompts.transpose("model", "prompt_set").to_numpy()[:, self.sets.of_model]
         return self.sets.n_shared.copy(data=np.minimum(tails, tails.T))
 
-    def difference(self, source: str, name: str, model: int) -> xr.DataArray:
-        """Return a metric of one model less that of all others, over (..., model, other)."""
+    def difference(self, source: str, name: str, models: NDArray[np.intp]) -> xr.DataArray:
+        """Return a metric of some models less that of all others, over (..., model, other)."""
         x: xr.DataArray = getattr(self, source)[name]
-        of_other = xr.DataArray(self.sets.of_model, dims="other")
-        ours = x.isel(model=[model], prompt_set=of_other)
-        theirs = x.isel(prompt_set=int(self.sets.of_model[model])).rename(model="other")
-        difference: xr.DataArray = ours.assign_coords(other=theirs["other"]) - theirs
+        set_of_other = xr.DataArray(self.sets.of_model, dims="other")
+        set_of_model = xr.DataArray(self.sets.of_model[models], dims="model")
+        ours = x.isel(model=models).isel(prompt_set=set_of_other)
+        theirs = x.rename(model="other").isel(prompt_set=set_of_model)
+        labels = {"model": ours["model"], "other": theirs["other"]}
+        difference: xr.DataArray = ours.assign_coords(labels) - theirs.assign_coords(labels)
         return difference
 
 

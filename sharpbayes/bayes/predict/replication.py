@@ -319,11 +319,17 @@ def replace_levels(
     mean = np.einsum("dn,dnk->dk", weights, joined)
     is_new = rng.random(weights.shape) < share
     bandwidth = 1.06 * weights.shape[1] ** -0.2
+    cumulative = weights.cumsum(axis=1)
+    cumulative /= cumulative[:, -1:]
+    deviation, root = joined - mean[:, None], np.sqrt(weights)
     for draw, rows in enumerate(is_new):
-        like = rng.choice(len(rows), size=rows.sum(), p=weights[draw])
-        z = rng.normal(size=(len(like), len(rows))) * np.sqrt(weights[draw])
-        z *= bandwidth * np.sqrt((DEGREES - 2) / rng.chisquare(DEGREES, size=(len(z), 1)))
-        joined[draw, rows] = joined[draw, like] + z @ (joined[draw] - mean[draw])
+        new = np.flatnonzero(rows)
+        # What `rng.choice` with these weights does, which checks them anew for every draw.
+        like = cumulative[draw].searchsorted(rng.random(new.size), side="right")
+        z = rng.standard_normal((new.size, len(rows)))
+        z *= root[draw]
+        z *= bandwidth * np.sqrt((DEGREES - 2) / rng.chisquare(DEGREES, size=(new.size, 1)))
+        joined[draw, new] = joined[draw].take(like, axis=0) + z @ deviation[draw]
     changed, start = dict(effects), 0
     for term, array in zip(terms, arrays, strict=True):
         values = joined[..., start : start + array.shape[-1]]

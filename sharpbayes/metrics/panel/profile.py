@@ -9,6 +9,7 @@ import xarray as xr
 
 from sharpbayes.metrics.panel import tail
 from sharpbayes.metrics.panel.comparison import policy_score
+from sharpbayes.metrics.panel.labels import replace_arrays, shared_labels, without_labels
 from sharpbayes.metrics.panel.tail import Estimator, Tail, UnitWeights, Weights, unit_weights
 from sharpbayes.metrics.stats.metric import Metric, describe
 from sharpbayes.metrics.stats.population import PopulationWeights
@@ -32,10 +33,14 @@ def weighted_mean(
     # One set of weights needs no matrix product, which would move the units of every draw.
     many = total.ndim > 0
     present = x.notnull()
+    # An operation takes a fifth of a millisecond whatever it does: those that change nothing are
+    # left out.
     if not bool(present.all()):
         total = xr.dot(units, present.astype(float), dim=dim, optimize=True)
-    weighted: xr.DataArray = xr.dot(units, x.where(present, 0.0), dim=dim, optimize=many)
-    return weighted / total.where(total > 0)
+        x = x.where(present, 0.0)
+    weighted: xr.DataArray = xr.dot(units, x, dim=dim, optimize=many)
+    is_positive = total > 0
+    return weighted / (total if bool(is_positive.all()) else total.where(is_positive))
 
 
 def volatility(
@@ -356,10 +361,15 @@ def profile(
     >>> float(statistics["cvar"].round(4)), statistics["tail_share"].round(4).values
     (1.3863, array([0.5, 0.5]))
     """
-    distribution = Distribution(panel, alpha, policy, estimator, dim, weights, errors)
+    labels = shared_labels(panel, policy, weights)
+    bare, policy = without_labels(panel), None if policy is None else without_labels(policy)
+    weights = replace_arrays(weights, without_labels)
+    distribution = Distribution(bare, alpha, policy, estimator, dim, weights, errors)
     metrics = [metric for metric in METRICS if names is None or metric.name in names]
     values = {metric.name: metric.function(distribution) for metric in metrics}
     if errors:
         declared = {f"{metric.name}_error": metric.error for metric in metrics if metric.error}
         values |= {name: error(distribution) for name, error in declared.items()}
-    return describe(xr.Dataset(values), metrics)
+    result = xr.Dataset(values)
+    left = {name: label for name, label in labels.items() if {*label.dims} <= {*result.dims}}
+    return describe(result.assign_coords(left), metrics)

@@ -1,6 +1,6 @@
 """Orderings of models against each other (SHARP, Tables 6, 9, 13, 14 and 16)."""
 
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations, permutations
 from math import factorial
 
@@ -100,12 +100,21 @@ def decision_flip(
 
 def _agreement(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, ...]:
     """Kendall's tau-b and Spearman's rho with their p-values."""
-    from scipy.stats import kendalltau, rankdata, spearmanr  # noqa: PLC0415 - a second to import
+    from scipy.stats import rankdata  # noqa: PLC0415 - a second to import
 
     present = ~(np.isnan(x) | np.isnan(y))
     x, y = rankdata(x[present]), rankdata(y[present])
     if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:  # noqa: PLR2004
         return (float("nan"),) * 4
+    return _correlate_ranks(tuple(x.tolist()), tuple(y.tolist()))
+
+
+@lru_cache(maxsize=1024)
+def _correlate_ranks(x_ranks: tuple[float, ...], y_ranks: tuple[float, ...]) -> tuple[float, ...]:
+    """Correlations of ranks; those of a sweep are mostly the same ones."""
+    from scipy.stats import kendalltau, spearmanr  # noqa: PLC0415 - a second to import
+
+    x, y = np.array(x_ranks), np.array(y_ranks)
     tau, rho = kendalltau(x, y), spearmanr(x, y)
     tau_p, rho_p = float(tau.pvalue), float(rho.pvalue)
     if x.size <= MAX_EXACT:

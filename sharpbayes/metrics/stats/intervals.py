@@ -359,10 +359,11 @@ def _quantiles(values: Floats, q: Floats) -> Floats:
     """
     if not np.isnan(values).any():
         return np.moveaxis(np.quantile(values, q, axis=-1), 0, -1)
-    rows = values.reshape(-1, values.shape[-1])
+    rows = np.sort(values.reshape(-1, values.shape[-1]))  # missing values are last
+    present = np.count_nonzero(~np.isnan(rows), axis=-1)
     bounds = np.full((len(rows), len(q)), np.nan)
-    for row, bound in zip(rows, bounds, strict=True):
-        present = row[~np.isnan(row)]
-        if present.size:
-            bound[:] = np.quantile(present, q)
+    # Most rows have as many values as others, and are done with these.
+    for number in np.unique(present[present > 0]):
+        alike = present == number
+        bounds[alike] = np.quantile(rows[alike, :number], q, axis=-1).T
     return bounds.reshape(*values.shape[:-1], len(q))
