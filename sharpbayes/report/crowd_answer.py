@@ -302,10 +302,17 @@ class CrowdAnswer:
             )
 
     def _none_of(self, pairs: list[Labels], what: str) -> str:
-        """That no pair of groups is distinguishable."""
-        none = f"None of {len(pairs)} pairs of rater groups are"
-        if len(pairs) == 1:
-            none = "The two rater groups are not"
+        """That no pair of groups is distinguishable, and how many of them can be compared."""
+        _, sizes = np.unique(self.view["responsiveness/grouping"], return_counts=True)
+        tested, every = len(pairs), int((sizes * (sizes - 1) // 2).sum())
+        if tested == 1:
+            alone = "" if every == 1 else "only "
+            able = "" if every == 1 else " that can be compared"
+            none = f"The {alone}two rater groups{able} are not"
+        elif tested < every:
+            none = f"None of {tested} pairs of rater groups that can be compared, of {every}, are"
+        else:
+            none = f"None of {tested} pairs of rater groups are"
         return f"{none} distinguishable by {what} ({self._correction(pairs)})."
 
     def _correction(self, pairs: list[Labels]) -> str:

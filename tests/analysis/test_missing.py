@@ -108,6 +108,17 @@ def test_the_true_winner_is_hidden_and_the_answer_says_so(studies, groups):
     )
 
 
+def test_models_that_share_the_lowest_value_are_both_named(groups):
+    def with_twin(group):
+        twin = group.sel(model=["calm"]).assign_coords(model=["twin"])
+        return xr.concat([group, twin], "model", data_vars="minimal")
+
+    twins = {name: with_twin(groups[name]) for name in ("profile", "missing")}
+    results = xr.DataTree.from_dict({f"/{name}": group for name, group in twins.items()})
+    [sentence] = missing_sentences(View(results))
+    assert "with some values steady has the lowest CVaR 95, not calm and twin. " in sentence
+
+
 def test_true_values_lie_within_the_bounds(studies, groups):
     truth = measure_panel(read_study(studies[1]))["profile"]
     for name in ("cvar", "mean", "policy_score"):

@@ -37,7 +37,7 @@ NAMES = {
     "prob_lower": "prob_less",
     "prob_told_apart": "prob_distinguishable",
     "mad_cells": "mad_n",
-    "range_used": "scale_range_used",
+    "(?<!scale_)range_used": "scale_range_used",
     "further_items": "additional_items",
     "further_ratings": "additional_ratings",
     "compared": "in_priority_grouping",
@@ -61,8 +61,8 @@ REASONS = {
 def renamed(name: str) -> str:
     """The present name of a variable or dimension.
 
-    >>> renamed("prob_lower_mcse"), renamed("cvar")
-    ('prob_less_mcse', 'cvar')
+    >>> renamed("prob_lower_mcse"), renamed("cvar"), renamed("scale_range_used")
+    ('prob_less_mcse', 'cvar', 'scale_range_used')
     """
     for old, new in NAMES.items():
         name = re.sub(rf"(?<![a-z]){old}(?![a-z])", new, name)

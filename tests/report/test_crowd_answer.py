@@ -307,6 +307,37 @@ def test_groups_that_score_alike_are_not_called_harsher():
     )
 
 
+def without_difference(*, p):
+    """Return the sentence of three groups whose pairs have these p values."""
+    names = ["g=x", "g=y", "g=z"]
+    gap = np.where(np.eye(3, dtype=bool), np.nan, 0.1)
+    p_holm = np.full((3, 3), np.nan)
+    for value, (first, second) in zip(p, ((0, 1), (0, 2), (1, 2)), strict=True):
+        p_holm[first, second] = p_holm[second, first] = value
+    pairs = ("group", "other")
+    table = xr.Dataset(
+        {"difference": (pairs, gap), "p_holm": (pairs, p_holm)}, {"group": names, "other": names}
+    )
+    of_two = crowd()["responsiveness"].to_dataset()
+    third = of_two.isel(group=[2]).assign_coords(group=["g=z"])
+    of_three = xr.concat([of_two, third], "group")
+    return answer(add(crowd(), responsiveness=of_three, harshness_difference=table))[1]
+
+
+def test_pairs_that_no_test_compares_are_not_counted_as_alike():
+    assert without_difference(p=(0.5, 0.5, 0.5)) == (
+        "None of 3 pairs of rater groups are distinguishable by how harshly they score (Holm, 5%)."
+    )
+    assert without_difference(p=(0.5, np.nan, 0.5)) == (
+        "None of 2 pairs of rater groups that can be compared, of 3, are distinguishable by how "
+        "harshly they score (Holm, 5%)."
+    )
+    assert without_difference(p=(0.5, np.nan, np.nan)) == (
+        "The only two rater groups that can be compared are not distinguishable by how harshly "
+        "they score (Holm, 5%)."
+    )
+
+
 def test_an_order_of_groups_that_leans_on_an_expert():
     calm = stability(("expert", "e1", "g=y", False, -0.02), best="highest")
     assert answer(add(crowd(), stability=calm))[-1] == (

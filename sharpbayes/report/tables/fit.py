@@ -226,7 +226,7 @@ def _comparison_note(view: View) -> str:
         )
         return " ".join(notes)
     gap, error = abs(data["elpd_difference"][1:]), data["difference_se"][1:]
-    if unclear := labels_where(gap < CLEAR * error):
+    if unclear := labels_where(gap <= CLEAR * error):
         notes.append(f"Within {CLEAR:g} SE of the first: {', '.join(unclear)}.")
     return " ".join(notes)
 

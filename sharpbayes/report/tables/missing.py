@@ -132,7 +132,6 @@ def missing_sentences(view: View) -> Iterator[str]:
     """Yield what missing scores could change in the answer, where they could."""
     if "missing/cvar_bounds" not in view or "profile" not in view:
         return
-    first = models_by_risk(view)[0]
     lowest = lowest_models(view["profile/cvar"])
     others = [name for name in labels_where(view["missing/can_be_lowest"]) if name not in lowest]
     has_limits = "missing/admissible_bounds" in view
@@ -150,7 +149,8 @@ def missing_sentences(view: View) -> Iterator[str]:
         have = "has" if len(others) == 1 else "have"
         parts.append(
             "The others do not tell what they are: with some values "
-            f"{join_names(others)} {have} the lowest {view.text('{cvar}')}, not {first}."
+            f"{join_names(others)} {have} the lowest {view.text('{cvar}')}, not "
+            f"{join_names(lowest)}."
         )
     if open_models:
         parts.append(f"With some values {join_names(open_models)} would cross the tolerance.")

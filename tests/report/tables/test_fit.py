@@ -8,12 +8,12 @@ from sharpbayes.report.tables.declaration import build_tables
 from sharpbayes.report.tables.fit import MANY_FITS_TABLES
 
 
-def compared(*, bad):
+def compared(*, bad=0, behind=2.0, error=3.0):
     """A comparison of two models over 60 units, of which some are not predicted reliably."""
     of_model = {
         "elpd": [-734.0, -736.0],
-        "elpd_difference": [0.0, -2.0],
-        "difference_se": [0.0, 3.0],
+        "elpd_difference": [0.0, -behind],
+        "difference_se": [0.0, error],
         "weight": [0.6, 0.4],
         "p": [np.nan, 0.5],
         "bad_k": [bad, 0],
@@ -34,3 +34,9 @@ def test_no_order_is_read_where_many_units_are_not_predicted_reliably(bad, is_re
     note = build_tables(MANY_FITS_TABLES, compared(bad=bad))[0].note
     assert ("Within 2 SE of the first: p2." in note) == is_read
     assert (f"{bad} of 60 units have a bad k in one of the fits" in note) != is_read
+
+
+@pytest.mark.parametrize(("behind", "error"), [(0.0, 0.0), (6.0, 3.0), (6.1, 3.0)])
+def test_a_fit_that_predicts_as_well_as_the_first_is_named(behind, error):
+    note = build_tables(MANY_FITS_TABLES, compared(behind=behind, error=error))[0].note
+    assert ("Within 2 SE of the first: p2." in note) == (behind <= 2 * error)
