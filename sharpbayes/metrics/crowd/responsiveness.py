@@ -16,6 +16,7 @@ from sharpbayes.metrics.crowd import association
 from sharpbayes.metrics.crowd.association import ratio, rows_below
 from sharpbayes.metrics.crowd.groups import explain_missing, shared_items
 from sharpbayes.metrics.crowd.tabulation import tabulate_labels
+from sharpbayes.metrics.stats.labels import attach_labels, without_labels
 from sharpbayes.metrics.stats.metric import Metric, describe, name_variables
 
 LONG_NAMES = {
@@ -245,16 +246,17 @@ def table_responsiveness(
 
 def severity_metrics(table: xr.DataArray, names: Collection[str] | None = None) -> xr.Dataset:
     """Return the metrics of rows (..., score, unsafe): all of :data:`METRICS`, or some."""
-    by_name = {metric.name: metric for metric in METRICS}
+    by_name, bare = {metric.name: metric for metric in METRICS}, without_labels(table)
 
     @cache
     def value(name: str) -> xr.DataArray:
         if name == "table":
-            return table
+            return bare
         return by_name[name].function(*map(value, by_name[name].inputs))
 
     wanted = [name for name in by_name if names is None or name in names]
-    return describe(xr.Dataset({name: value(name) for name in wanted}), METRICS)
+    values = xr.Dataset({name: value(name) for name in wanted})
+    return describe(attach_labels(values, table.coords), METRICS)
 
 
 _scored = partial(Metric, by_score=True)

@@ -1,7 +1,4 @@
-"""Labels of a panel: compared once, then left out of the arithmetic.
-
-Every operation of xarray compares labels, which takes as long as all else where panels are small.
-"""
+"""Labels of a panel, its policy and the weights of its prompts."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
@@ -30,11 +27,6 @@ def shared_labels(
     replace_arrays(weights, parts.append)
     xr.align(*parts, join="exact", copy=False)
     return {name: label for part in parts for name, label in part.coords.items()}
-
-
-def without_labels[Data: (xr.Dataset, xr.DataArray)](data: Data) -> Data:
-    """Return data without coordinates."""
-    return data.drop_vars(list(data.coords))
 
 
 def replace_arrays(

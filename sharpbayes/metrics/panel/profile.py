@@ -9,8 +9,9 @@ import xarray as xr
 
 from sharpbayes.metrics.panel import tail
 from sharpbayes.metrics.panel.comparison import policy_score
-from sharpbayes.metrics.panel.labels import replace_arrays, shared_labels, without_labels
+from sharpbayes.metrics.panel.labels import replace_arrays, shared_labels
 from sharpbayes.metrics.panel.tail import Estimator, Tail, UnitWeights, Weights, unit_weights
+from sharpbayes.metrics.stats.labels import attach_labels, without_labels
 from sharpbayes.metrics.stats.metric import Metric, describe
 from sharpbayes.metrics.stats.population import PopulationWeights
 
@@ -370,6 +371,4 @@ def profile(
     if errors:
         declared = {f"{metric.name}_error": metric.error for metric in metrics if metric.error}
         values |= {name: error(distribution) for name, error in declared.items()}
-    result = xr.Dataset(values)
-    left = {name: label for name, label in labels.items() if {*label.dims} <= {*result.dims}}
-    return describe(result.assign_coords(left), metrics)
+    return describe(attach_labels(xr.Dataset(values), labels), metrics)
