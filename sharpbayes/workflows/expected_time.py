@@ -16,7 +16,7 @@ from sharpbayes.workflows.context import RunContext
 
 # Seconds of processor time: fixed ones of a phase, and those for each unit of its work.
 FIXED = {
-    Phase.METRICS: 2.0,
+    Phase.METRICS: 1.2,
     Phase.COMPILING: 2.4,
     Phase.SAMPLING: 1.0,
     Phase.CONVERGENCE: 0.3,
@@ -24,7 +24,7 @@ FIXED = {
     Phase.REPLICATED_METRICS: 1.0,
     Phase.WRITING: 0.8,
 }
-FIRST_COMPILATION = 25.0
+FIRST_COMPILATION = 40.0
 # Draws of a chain with which many fits have converged where their number is left open.
 USUAL_DRAWS = 1000
 PER_RESAMPLED_CELL, PER_SHUFFLED_RATING, PER_RATING = 7e-8, 4e-8, 3e-7

@@ -64,4 +64,4 @@ def test_the_first_run_on_a_machine_compiles(tmp_path, monkeypatch):
     os.utime(code, (4e9, 4e9))
     assert has_machine_code()
     second = seconds_of("quickstart")
-    assert first[Phase.COMPILING] == pytest.approx(second[Phase.COMPILING] + 25.0)
+    assert first[Phase.COMPILING] == pytest.approx(second[Phase.COMPILING] + 40.0)

@@ -32,11 +32,13 @@ class View:
         results: xr.DataTree,
         labels: Labels | None = None,
         groups: dict[str, xr.Dataset] | None = None,
+        arrays: dict[str, xr.DataArray] | None = None,
     ) -> None:
         """Look at results, all of them unless labels are given."""
         self.results = results
         self.labels = dict(labels or {})
         self._groups = {} if groups is None else groups
+        self._arrays = {} if arrays is None else arrays
 
     def __contains__(self, path: str) -> bool:
         """Whether the results have a group or a variable."""
@@ -50,15 +52,15 @@ class View:
         group, _, variable = path.partition("/")
         if not variable:
             return xr.DataArray(self.labels[group])
-        array = self.group(group)[variable]
-        selected = array.sel(
-            {dim: label for dim, label in self.labels.items() if dim in array.dims}
-        )
-        return selected.assign_attrs(self.group(group).attrs)
+        if path not in self._arrays:
+            data = self.group(group)
+            self._arrays[path] = data[variable].assign_attrs(data.attrs)
+        array = self._arrays[path]
+        return array.sel({dim: label for dim, label in self.labels.items() if dim in array.dims})
 
     def select(self, labels: Labels) -> "View":
         """Return the results at further labels."""
-        return View(self.results, {**self.labels, **labels}, self._groups)
+        return View(self.results, {**self.labels, **labels}, self._groups, self._arrays)
 
     def group(self, name: str) -> xr.Dataset:
         """Return a whole group."""
