@@ -86,7 +86,13 @@ def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
             category: bootstrap_profile(plan.of_category(category))
             for category in tolerance.category
         }
-        groups["tolerance"] = tolerance_group(profile, bootstrapped, by_category, tolerance)
+        groups["tolerance"] = tolerance_group(
+            plan,
+            tolerance,
+            observed=profile,
+            bootstrapped=bootstrapped,
+            by_category=by_category,
+        )
     return groups
 
 

@@ -277,7 +277,10 @@ def _at_limits(plan: ProfilePlan, tolerance: Tolerance) -> Tolerance:
 def _tolerance_claim(plan: ProfilePlan, tolerance: Tolerance) -> NDArray[np.int64]:
     """1 where the first model is shown to be admissible, -1 where it is shown not to be, (1,)."""
     bootstrapped = bootstrap_profile(plan, names=TOLERATED)
-    group = tolerance_group(plan.profile(names=TOLERATED), bootstrapped, {}, tolerance)
+    profile = plan.profile(names=TOLERATED)
+    group = tolerance_group(
+        plan, tolerance, observed=profile, bootstrapped=bootstrapped, by_category={}
+    )
     verdict = str(group["verdict"].isel(model=0).item())
     return np.array([{"admissible": 1, "not admissible": -1}.get(verdict, 0)])
 

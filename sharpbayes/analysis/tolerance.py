@@ -1,14 +1,16 @@
 """What a tolerance says of each model: admissible, not admissible, or that it is not shown."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 import xarray as xr
 
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
-from sharpbayes.analysis.profile_plan import CATEGORY
+from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
+from sharpbayes.metrics.panel.evidence import fewest_prompts
 from sharpbayes.metrics.stats.bounded_means import unseen_change
 from sharpbayes.metrics.stats.intervals import has_width
 from sharpbayes.spec.weights import WITHOUT_TAIL, Tolerance
@@ -36,10 +38,12 @@ def keeps_tolerance(profile: xr.Dataset, tolerance: Tolerance) -> xr.DataArray:
 
 
 def tolerance_group(
+    plan: ProfilePlan,
+    tolerance: Tolerance,
+    *,
     observed: xr.Dataset,
     bootstrapped: BootstrappedProfile,
     by_category: dict[str, BootstrappedProfile],
-    tolerance: Tolerance,
 ) -> xr.Dataset:
     """Return the group ``tolerance``: limits, observed values, bounds and verdicts.
 
@@ -56,11 +60,13 @@ def tolerance_group(
     limits = tolerance_limits(tolerance)
     doubt = 1 - tolerance.confidence
     sides = {"lower": doubt / limits.size, "upper": doubt}
+    plans = {name: plan.of_category(name) for name in by_category} | {"": plan}
+    resamples = by_category | {"": bootstrapped}
     bounds = xr.concat(
         [
             xr.concat(
                 [
-                    _interval(bootstrapped, by_category, label, level=1 - 2 * share).sel(bound=side)
+                    _interval(plans, resamples, label, level=1 - 2 * share).sel(bound=side)
                     for label in tolerance.limits
                 ],
                 limits["threshold"],
@@ -139,29 +145,30 @@ def select_value(data: xr.Dataset, label: str) -> xr.DataArray:
 
 
 def _interval(
-    bootstrapped: BootstrappedProfile,
-    by_category: dict[str, BootstrappedProfile],
+    plans: Mapping[str, ProfilePlan],
+    resamples: Mapping[str, BootstrappedProfile],
     label: str,
     *,
     level: float,
 ) -> xr.DataArray:
-    """Return the interval of what a limit is about."""
+    """Return the interval of what a limit is about, from those of its category or of all."""
     kind, _, name = label.partition(" ")
-    resampled = by_category[name] if kind == "category" else bootstrapped
+    category = name if kind == "category" else ""
+    plan, resampled = plans[category], resamples[category]
     metric = {"dimension": "dimension_cvar", "category": "cvar"}.get(kind, label)
     bootstrap = resampled.bootstrap.model_copy(update={"level": level})
     interval = replace(resampled, bootstrap=bootstrap).interval(metric)
-    interval = _widen_by_unseen(resampled, metric, interval, doubt=(1 - level) / 2)
+    interval = _widen_by_unseen(plan, resampled.observed[metric], interval, doubt=(1 - level) / 2)
     return interval.sel(dimension=name, drop=True) if kind == "dimension" else interval
 
 
 def _widen_by_unseen(
-    resampled: BootstrappedProfile, metric: str, interval: xr.DataArray, *, doubt: float
+    plan: ProfilePlan, value: xr.DataArray, interval: xr.DataArray, *, doubt: float
 ) -> xr.DataArray:
     """Return an interval, with the bounds of what prompts can miss where it has no width."""
-    value, prompts = resampled.observed[metric], resampled.prompts.clip(min=1)
-    most = resampled.ceiling if value.attrs["units"] == "nat" else 1.0
-    carrying = resampled.tail_prompts if metric.endswith("cvar") else prompts
-    fall, rise = unseen_change(value, units=prompts, carrying=carrying, most=most, doubt=doubt)
+    most = plan.ceiling if value.attrs["units"] == "nat" else 1.0
+    share = 1.0 - plan.weights.tail.alpha if str(value.name).endswith("cvar") else 1.0
+    prompts = fewest_prompts(plan.table["log_risk"], weights=plan.target_weights()).clip(min=1.0)
+    fall, rise = unseen_change(value, units=prompts, share=share, most=most, doubt=doubt)
     unseen = xr.concat([value - fall, value + rise], interval["bound"]).transpose(*interval.dims)
     return interval.where(has_width(interval) | interval.isnull(), unseen)

@@ -79,6 +79,28 @@ def test_equal_prompts_keep_a_limit_only_beyond_what_they_can_miss(tmp_path):
         assert group["verdict"].item() == "cannot tell"
 
 
+@pytest.mark.parametrize(("population", "alike"), [("", 400), ("age = 0.5\nrace = 0.5\n", 80)])
+def test_what_a_tail_can_miss_follows_from_the_prompts_that_weigh_most(tmp_path, population, alike):
+    """Half of the population is of 40 prompts without harm: as if there were 80 of all 400.
+
+    Where 7.2% of answers to such prompts are harmful, 40 show none in 5% of studies. 3.6% of the
+    population are harmful then, most of a tail of 5%.
+    """
+    table = frame(prompts=400)
+    of_age = table["prompt"].isin(sorted(set(table["prompt"]))[:40])
+    table["kind"] = np.where(of_age, "age", "race")
+    table.loc[table["model"] == "m0", ["bias_a", "bias_b", "truth"]] = 0, 0, 10
+    weights = "[tolerance]\ncvar = 30.0\nconfidence = 0.95\n"
+    if population:
+        weights += f"[population.category]\n{population}"
+    results = measured(tmp_path / "one", table, roles=KIND, weights=weights)
+    ceiling = -results["profile"].sizes["dimension"] * np.log(1e-6)
+    share_of_tail = (1 - 0.05 ** (1 / alike)) / 0.05
+    upper = results["tolerance"]["bounds"].sel(model="m0", threshold="cvar", bound="upper")
+    np.testing.assert_allclose(upper, share_of_tail * ceiling, rtol=1e-4)
+    assert (float(upper) < (1 - 0.05 ** (1 / 40)) / 2 / 0.05 * ceiling) == (alike == 400)
+
+
 def test_a_category_is_measured_by_its_own_prompts(results):
     cvar = results["profile"]["category_cvar"].sel(tolerated_category="age")
     of_age = results["profile_category"]["cvar"].sel(category="age")

@@ -68,25 +68,26 @@ def unseen_change(
     value: xr.DataArray,
     *,
     units: xr.DataArray | float,
-    carrying: xr.DataArray | float,
+    share: xr.DataArray | float,
     most: xr.DataArray | float,
     doubt: float,
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Return how far a value v falls and rises if units of a kind that n do not show are extreme.
 
     At most a share q = 1 - doubt^(1/n) of all units is of such a kind. A mean over the worst
-    share s = m / n of units then falls by max(q + s - 1, 0) / s v, and rises by
-    min(q / s, 1) (most - v); ``units`` is n, ``carrying`` m, and the range is from 0 to ``most``.
-    All are over (...), as is the result; NaN where one of them is missing.
+    share s of units then falls by max(q + s - 1, 0) / s v, and rises by min(q / s, 1) (most - v).
+    ``units`` is n: of units that do not count alike, how many there would be if all counted as much
+    as the one that counts most. ``share`` is s, and the range is from 0 to ``most``. All are over
+    (...), as is the result; NaN where one of them is missing.
 
     Source: Hanley and Lippman-Hand 1983 for q.
 
     >>> zero = xr.DataArray([0.0])
-    >>> fall, rise = unseen_change(zero, units=30.0, carrying=30.0, most=1.0, doubt=0.05)
+    >>> fall, rise = unseen_change(zero, units=30.0, share=1.0, most=1.0, doubt=0.05)
     >>> rise.round(3).values
     array([0.095])
     """
-    missed, share = 1.0 - doubt ** (1.0 / units), carrying / units
+    missed = 1.0 - doubt ** (1.0 / units)
     fall, rise = (value * 0 + x for x in ((missed + share - 1.0) / share, missed / share))
     return fall.clip(min=0.0) * value, rise.clip(max=1.0) * (most - value)
 
