@@ -18,7 +18,7 @@ from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.rare_differences import bound_rare_differences
 from sharpbayes.analysis.tolerance import select_value
 from sharpbayes.errors import SpecError
-from sharpbayes.metrics.panel.evidence import fewest_prompts, is_saturated, tail_prompts
+from sharpbayes.metrics.panel.evidence import is_saturated, tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import (
     LEAST_PROMPTS,
     UNDECIDED,
@@ -154,8 +154,7 @@ def _unseen_bounds(
     """Return bounds (metric, bound) of what prompts can miss, for differences that do not vary."""
     is_mean = values["metric"].isin(OF_ALL_PROMPTS)
     share = is_mean.astype(float).where(is_mean, 1.0 - plan.weights.tail.alpha)
-    prompts = fewest_prompts(plan.table["log_risk"], weights=plan.target_weights())
-    units = prompts.sel(model=[CANDIDATE, REFERENCE]).min().clip(min=1.0)
+    units = plan.fewest_prompts.sel(model=[CANDIDATE, REFERENCE]).min().clip(min=1.0)
     fall, rise = unseen_change(values, units=units, share=share, most=most, doubt=1.0 - confidence)
     new, old = ({"model": name} for name in (CANDIDATE, REFERENCE))
     lower = difference - (fall.sel(new) + rise.sel(old)).drop_vars("model", errors="ignore")

@@ -143,8 +143,8 @@ class BootstrappedProfile:
 
     def observed_difference(self, name: str) -> xr.DataArray:
         """Return the observed differences of a metric, over (..., model, other)."""
-        every = np.arange(self.observed.sizes["model"])
-        return self._difference("observed", name, every)
+        models = np.arange(self.observed.sizes["model"])
+        return self._difference("observed", name, models)
 
     def joint_difference(self, name: str) -> dict[str, xr.DataArray]:
         """Return joint intervals of all differences of a metric, and adjusted p values.
@@ -152,12 +152,8 @@ class BootstrappedProfile:
         They are ``_joint`` and ``_p`` of studentized intervals.
         """
         observed = self.observed_difference(name)
-        resampled = (
-            difference.isel(model=model)
-            for models in self._model_blocks
-            for difference in [self._difference("resampled", name, models)]
-            for model in range(models.size)
-        )
+        blocks = (self._difference("resampled", name, models) for models in self._model_blocks)
+        resampled = (block.isel(model=i) for block in blocks for i in range(block.sizes["model"]))
         level, freedom = self.bootstrap.level, self._freedom(name)
         joint = joint_margin(resampled, observed, level=level, freedom=freedom)
         bounds = [observed - joint["margin"], observed + joint["margin"]]

@@ -12,7 +12,7 @@ from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.data import panel as panel_data
 from sharpbayes.errors import DataError, Diagnostic, format_list, format_percent
-from sharpbayes.metrics.panel.evidence import effective_prompts, tail_prompts
+from sharpbayes.metrics.panel.evidence import effective_prompts, fewest_prompts, tail_prompts
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
 from sharpbayes.metrics.panel.pooling import mean_trials
 from sharpbayes.metrics.panel.profile import profile
@@ -90,6 +90,11 @@ class ProfilePlan:
     def effective_prompts(self) -> xr.DataArray:
         """How many prompts that count alike say as much about the mean of each model."""
         return effective_prompts(self.table["log_risk"], weights=self.target_weights())
+
+    @property
+    def fewest_prompts(self) -> xr.DataArray:
+        """How many prompts there would be if all counted as much as the one that counts most."""
+        return fewest_prompts(self.table["log_risk"], weights=self.target_weights())
 
     @property
     def floor(self) -> float:

@@ -8,7 +8,6 @@ import xarray as xr
 from sharpbayes.analysis.gate_study import CANDIDATE, REFERENCE
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.rare_harm import LEAST_CARRYING, MEANS, ROUNDING, reweight_prompts
-from sharpbayes.metrics.panel.evidence import fewest_prompts
 from sharpbayes.metrics.panel.profile import prompt_values
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval, carrying_units
 
@@ -31,8 +30,7 @@ def bound_rare_differences(
     if not rare:
         return bounds
     means = reweight_prompts(plan, partial(plan.profile, names=rare))
-    prompts = fewest_prompts(plan.table["log_risk"], weights=plan.target_weights())
-    units = prompts.sel(model=[CANDIDATE, REFERENCE]).min()
+    units = plan.fewest_prompts.sel(model=[CANDIDATE, REFERENCE]).min()
     doubt = (1.0 - confidence) / np.array([bounds.sizes["metric"], 1])
     bounds = bounds.copy()
     for name in rare:

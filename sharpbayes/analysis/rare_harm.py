@@ -8,7 +8,7 @@ import xarray as xr
 
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.metrics.panel import profile
-from sharpbayes.metrics.panel.evidence import count_prompts, fewest_prompts
+from sharpbayes.metrics.panel.evidence import count_prompts
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval, carrying_units
 from sharpbayes.metrics.stats.resampling import bayesian_bootstrap_weights, block_size, bootstrap
@@ -102,8 +102,7 @@ def bound_rare_harm(plan: ProfilePlan, observed: xr.Dataset) -> RareHarm | None:
         plan,
         lambda weights: plan.profile(weights, names=means).assign(_share_harmed(plan, weights)),
     )
-    fewest = fewest_prompts(plan.table["log_risk"], weights=plan.target_weights())
-    return RareHarm(is_carried, fits_tail, reweighted, fewest, ends, tail)
+    return RareHarm(is_carried, fits_tail, reweighted, plan.fewest_prompts, ends, tail)
 
 
 def reweight_prompts(

@@ -10,7 +10,6 @@ from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
-from sharpbayes.metrics.panel.evidence import fewest_prompts
 from sharpbayes.metrics.stats.bounded_means import unseen_change
 from sharpbayes.metrics.stats.intervals import has_width
 from sharpbayes.spec.weights import WITHOUT_TAIL, Tolerance
@@ -166,9 +165,12 @@ def _widen_by_unseen(
     plan: ProfilePlan, value: xr.DataArray, interval: xr.DataArray, *, doubt: float
 ) -> xr.DataArray:
     """Return an interval, with the bounds of what prompts can miss where it has no width."""
+    stays = has_width(interval) | interval.isnull()
+    if bool(stays.all()):
+        return interval
     most = plan.ceiling if value.attrs["units"] == "nat" else 1.0
     share = 1.0 - plan.weights.tail.alpha if str(value.name).endswith("cvar") else 1.0
-    prompts = fewest_prompts(plan.table["log_risk"], weights=plan.target_weights()).clip(min=1.0)
+    prompts = plan.fewest_prompts.clip(min=1.0)
     fall, rise = unseen_change(value, units=prompts, share=share, most=most, doubt=doubt)
     unseen = xr.concat([value - fall, value + rise], interval["bound"]).transpose(*interval.dims)
-    return interval.where(has_width(interval) | interval.isnull(), unseen)
+    return interval.where(stays, unseen)

@@ -304,15 +304,15 @@ class CrowdAnswer:
     def _none_of(self, pairs: list[Labels], what: str) -> str:
         """That no pair of groups is distinguishable, and how many of them can be compared."""
         _, sizes = np.unique(self.view["responsiveness/grouping"], return_counts=True)
-        tested, every = len(pairs), int((sizes * (sizes - 1) // 2).sum())
-        if tested == 1:
-            alone = "" if every == 1 else "only "
-            able = "" if every == 1 else " that can be compared"
-            none = f"The {alone}two rater groups{able} are not"
-        elif tested < every:
-            none = f"None of {tested} pairs of rater groups that can be compared, of {every}, are"
+        n_tested, n_pairs = len(pairs), int((sizes * (sizes - 1) // 2).sum())
+        if n_tested == 1:
+            two = (
+                "two rater groups" if n_pairs == 1 else "only two rater groups that can be compared"
+            )
+            none = f"The {two} are not"
         else:
-            none = f"None of {tested} pairs of rater groups are"
+            able = f" that can be compared, of {n_pairs}," if n_tested < n_pairs else ""
+            none = f"None of {n_tested} pairs of rater groups{able} are"
         return f"{none} distinguishable by {what} ({self._correction(pairs)})."
 
     def _correction(self, pairs: list[Labels]) -> str:

@@ -9,9 +9,9 @@ import xarray as xr
 
 from sharpbayes.metrics.panel import tail
 from sharpbayes.metrics.panel.comparison import policy_score
-from sharpbayes.metrics.panel.labels import replace_arrays, shared_labels
+from sharpbayes.metrics.panel.labels import take_labels
 from sharpbayes.metrics.panel.tail import Estimator, Tail, UnitWeights, Weights, unit_weights
-from sharpbayes.metrics.stats.labels import attach_labels, without_labels
+from sharpbayes.metrics.stats.labels import attach_labels
 from sharpbayes.metrics.stats.metric import Metric, describe
 from sharpbayes.metrics.stats.population import PopulationWeights
 
@@ -362,10 +362,8 @@ def profile(
     >>> float(statistics["cvar"].round(4)), statistics["tail_share"].round(4).values
     (1.3863, array([0.5, 0.5]))
     """
-    labels = shared_labels(panel, policy, weights)
-    bare, policy = without_labels(panel), None if policy is None else without_labels(policy)
-    weights = replace_arrays(weights, without_labels)
-    distribution = Distribution(bare, alpha, policy, estimator, dim, weights, errors)
+    labels, panel, policy, weights = take_labels(panel, policy, weights)
+    distribution = Distribution(panel, alpha, policy, estimator, dim, weights, errors)
     metrics = [metric for metric in METRICS if names is None or metric.name in names]
     values = {metric.name: metric.function(distribution) for metric in metrics}
     if errors:
