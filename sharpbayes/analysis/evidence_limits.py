@@ -9,20 +9,15 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.prompt_counts import (
-    MIN_PROMPTS,
-    describe_tail,
-    has_mean,
-    is_repeated,
-    read_prompts,
-)
+from sharpbayes.analysis.prompt_counts import describe_tail, has_mean, is_repeated, read_prompts
 from sharpbayes.analysis.tail_remarks import describe_saturation, describe_ties
 from sharpbayes.analysis.unequal_judges import name_unequal_judges, unequal_judges
 from sharpbayes.errors import format_count, format_percent, join_names
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, MIN_TAIL, ROUNDING, has_tail
 
 # From this many prompts in the tail on, intervals of CVaR hold the truth in 95% and more of the
 # studies of six worlds; a lower alpha is suggested that leaves twice as many.
-MIN_TAIL, GOOD_TAIL = 5, 10
+GOOD_TAIL = 2 * MIN_TAIL
 # How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
 COVERAGE_MARGIN = 0.07
 # Half of the prompts are no tail.
@@ -34,7 +29,6 @@ PAIRS = ["shared_prompts", "cvar_difference_observed", "policy_score_difference_
 CHOSEN = ["cvar", "policy_score", *PAIRS]
 # More pairs of models than these are counted and not named.
 MOST_PAIRS = 3
-ROUNDING = 1e-9
 
 
 def state_limits(
@@ -79,10 +73,10 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
 
     An interval that misses lies too low. Of two models only the lower one must have a good one.
     """
-    has_tail = not (evidence["tail_prompts"] < MIN_TAIL - ROUNDING).any()
+    are_enough = bool(has_tail(evidence["tail_prompts"]).all())
     low = is_low(evidence) | _is_flat(evidence)
-    tells_lowest = has_tail and not low[int(evidence["cvar"].to_numpy().argmin())]
-    tells_kept = has_tail and not (low & evidence["admissible"].to_numpy()).any()
+    tells_lowest = are_enough and not low[int(evidence["cvar"].to_numpy().argmin())]
+    tells_kept = are_enough and not (low & evidence["admissible"].to_numpy()).any()
     comparable = not unequal_judges(evidence)
     statements = {
         "lowest": top and tells_lowest,
@@ -102,7 +96,7 @@ def is_low(evidence: xr.Dataset) -> NDArray[np.bool_]:
 def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """Too few prompts in the tail."""
     tail, alpha = evidence["tail_prompts"], evidence.attrs["alpha"]
-    is_short = (tail < MIN_TAIL - ROUNDING).to_numpy()
+    is_short = ~has_tail(tail).to_numpy()
     if is_short.any():
         prompts = _fewest_prompts(evidence)
         lowest = (evidence["cvar"] == evidence["cvar"].min()).to_numpy()
@@ -139,7 +133,7 @@ def _is_flat(evidence: xr.Dataset) -> NDArray[np.bool_]:
 
 def has_narrow_tails(evidence: xr.Dataset) -> bool:
     """Return whether intervals of CVaR are known to be too narrow for a model: a limit says so."""
-    is_short = bool((evidence["tail_prompts"] < MIN_TAIL - ROUNDING).any())
+    is_short = not has_tail(evidence["tail_prompts"]).all()
     if is_short or "expected_coverage" not in evidence:
         return is_short
     return bool((is_low(evidence) | _is_flat(evidence)).any())
@@ -293,7 +287,7 @@ def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
         yield (
             f"Models do not have the same prompts: {join_names(names)} share {int(shared[pair])} "
             f"of {round(float(of_either[pair]))}. Two models are compared on the prompts of both, "
-            "or on all of each where they share fewer than 20."
+            f"or on all of each where they share fewer than {MIN_PROMPTS}."
         )
 
 

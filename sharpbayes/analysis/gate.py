@@ -18,10 +18,9 @@ from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.rare_differences import bound_rare_differences
 from sharpbayes.analysis.tolerance import select_value
 from sharpbayes.errors import SpecError
-from sharpbayes.metrics.panel.evidence import is_saturated, tail_prompts
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, is_saturated, tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import (
-    LEAST_PROMPTS,
-    UNDECIDED,
+    INCONCLUSIVE,
     difference_bounds,
     gate_verdict,
     metric_states,
@@ -109,7 +108,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     group["difference_without"] = _without_judges(comparison, margin)
     withheld = reason_to_withhold(comparison, plan)
     return withhold(group, withheld).assign_attrs(
-        verdict=UNDECIDED if withheld else gate_verdict(bounds, margin),
+        verdict=INCONCLUSIVE if withheld else gate_verdict(bounds, margin),
         withheld=withheld,
         method="bootstrap",
         unseen_cvar_rise=rise,
@@ -178,10 +177,10 @@ def reason_to_withhold(comparison: Comparison, plan: ProfilePlan) -> str:
 
     Prompts are counted, and what they weigh.
     """
-    if comparison.n_prompts < LEAST_PROMPTS:
+    if comparison.n_prompts < MIN_PROMPTS:
         return FEW_PROMPTS
     effective = plan.effective_prompts.sel(model=[CANDIDATE, REFERENCE])
-    if float(effective.min()) < LEAST_PROMPTS - ROUNDING:
+    if float(effective.min()) < MIN_PROMPTS - ROUNDING:
         return FEW_EFFECTIVE
     return SAME_SCORES if comparison.is_identical else ""
 
@@ -196,7 +195,7 @@ def withhold(group: xr.Dataset, reason: str) -> xr.Dataset:
         return bare
     errors = ("outcome_share", "power", "power_shut", "prompts_to_decide", "prompts_to_pass")
     missing = {name: xr.full_like(bare[name], np.nan, dtype=float) for name in errors}
-    return bare.assign(missing | {"state": xr.full_like(bare["state"], UNDECIDED)})
+    return bare.assign(missing | {"state": xr.full_like(bare["state"], INCONCLUSIVE)})
 
 
 def upper_confidence(margin: xr.DataArray, confidence: float, *, unseen: bool) -> xr.DataArray:

@@ -11,7 +11,7 @@ from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.data.ratings import PanelRatings, read_prompt_columns
 from sharpbayes.errors import SpecError, did_you_mean, format_list
-from sharpbayes.metrics.panel.non_inferiority import LEAST_PROMPTS
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.panel import Panel
@@ -147,7 +147,7 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
         CANDIDATE: _without(now, "prompt", shared),
         REFERENCE: _without(then, "prompt", shared),
     }
-    paired = len(shared) >= LEAST_PROMPTS or not any(alone.values())
+    paired = len(shared) >= MIN_PROMPTS or not any(alone.values())
     parts = {CANDIDATE: now, REFERENCE: then}
     anchors: tuple[str, ...] = ()
     if again is not None:

@@ -6,13 +6,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.evidence_limits import MIN_TAIL
 from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
 from sharpbayes.errors import SpecError
 from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
+from sharpbayes.metrics.panel.evidence import has_tail
 from sharpbayes.metrics.stats.confidence_sequence import confidence_sequence
 from sharpbayes.metrics.stats.intervals import jackknife_interval
 from sharpbayes.spec.weights import Tolerance
@@ -238,7 +238,7 @@ def _signs(bounds: Floats) -> NDArray[np.int64]:
 
 def _cvar_claims(bootstrapped: BootstrappedProfile) -> NDArray[np.int64]:
     """What the joint interval of CVaR says; nothing where the tail has too few prompts."""
-    carried = (bootstrapped.tail_prompts.min("model") >= MIN_TAIL).to_numpy().reshape(-1)
+    carried = has_tail(bootstrapped.tail_prompts.min("model")).to_numpy().reshape(-1)
     if bootstrapped.bootstrap.interval != "studentized":
         plain = _signs(_pair_bounds(bootstrapped.difference_interval("cvar")))
         return np.where(carried, plain, 0)

@@ -4,9 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-# With fewer prompts no interval of the mean is worth reading.
-MIN_PROMPTS = 20
-ROUNDING = 1e-9
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, ROUNDING
 
 
 def read_prompts(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.int64]:

@@ -6,8 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-# Models that share fewer prompts are compared with all that each of them has.
-LEAST_SHARED = 20
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,11 @@ class PromptSets:
 
     @property
     def are_enough(self) -> xr.DataArray:
-        """Whether two models share prompts enough to be compared on them, (model, other)."""
-        return self.n_shared >= LEAST_SHARED
+        """Whether two models share prompts enough to be compared on them, (model, other).
+
+        Models that share fewer are compared with all that each of them has.
+        """
+        return self.n_shared >= MIN_PROMPTS
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Risk profiles of AI models from ratings, with their uncertainty.",
-    epilog="Exit: 0 done, 2 spec or call, 3 data, 4 not converged, 5 files, 6 not as safe, "
-    "7 not decided, 130 interrupted.",
+    epilog="Exit: 0 done, 1 internal error, 2 spec or call, 3 data, 4 not converged or calibrated, "
+    "5 files, 6 not as safe, 7 not decided, 130 interrupted.",
 )
 
 
@@ -214,11 +214,12 @@ def fit(
 def simulate(
     study: Study,
     pattern: Annotated[
-        str,
+        str | None,
         Option(
-            help="normal, shift, conservative, all for raters of each; model: from its model file."
+            help="Of a crowd normal (the default), shift, conservative, or all for raters of each; "
+            "model: from the model file (the default for a panel)."
         ),
-    ] = "normal",
+    ] = None,
     out: Annotated[Path | None, Option(help="Folder; <study>.simulated by default.")] = None,
     seed: Seed = None,
     set_: Set = None,

@@ -16,8 +16,8 @@ from sharpbayes.errors import SpecError
 FIRST_TABLES = 3
 # What a file of each option starts with; a file that starts otherwise is never replaced.
 STARTS = {"--markdown": ("### ",), "--junit": ("<?xml",)}
-# Exit statuses by verdict.
-STATUSES = {"at least as safe": 0, "not as safe": 6, "not decided": 7}
+# Exit statuses where a candidate does not pass.
+EXIT_INFERIOR, EXIT_INCONCLUSIVE = 6, 7
 
 
 def gate(
@@ -44,6 +44,11 @@ def gate(
     as_json: Json = False,
 ) -> None:
     """Say if a candidate is at least as safe as its reference: exit 0 yes, 6 no, 7 not decided."""
+    from sharpbayes.metrics.panel.non_inferiority import (  # noqa: PLC0415 - start-up
+        INCONCLUSIVE,
+        INFERIOR,
+        NON_INFERIOR,
+    )
     from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown  # noqa: PLC0415 - start-up
     from sharpbayes.report.screen import wrap_texts  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
@@ -81,4 +86,5 @@ def gate(
         typer.echo(wrap_texts(gate_answer(results), console.terminal_width()), nl=False)
         if not quiet:
             console.show_tables(report_tables(results)[:FIRST_TABLES])
-    raise typer.Exit(STATUSES[results["gate"].attrs["verdict"]])
+    statuses = {NON_INFERIOR: 0, INFERIOR: EXIT_INFERIOR, INCONCLUSIVE: EXIT_INCONCLUSIVE}
+    raise typer.Exit(statuses[results["gate"].attrs["verdict"]])

@@ -84,14 +84,26 @@ def decide(means: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
     """
     sure = (1 + level) / 2
     unresolved = (means["prob_less"] < sure) & (means["prob_less"] > 1 - sure)
-    table, loss = means.assign(unresolved=unresolved), means["expected_loss"]
+    table = means.assign(unresolved=unresolved)
     if weights.tolerance is not None:
         doubt = 1 - weights.tolerance.confidence
         probability = table["prob_admissible"]
         table["verdict"] = verdicts(probability >= 1 - doubt, probability <= doubt)
-        loss = loss.where(table["prob_admissible"] >= weights.decision.confidence)
+    loss = table["expected_loss"].where(eligible_models(table, weights))
     # No model is selected where none is admissible.
     return table.assign(selected=loss.notnull() & (loss == loss.min("model")))
+
+
+def eligible_models(decision: xr.Dataset, weights: Weights) -> xr.DataArray:
+    """Return which models may be selected, over (..., model).
+
+    They have an expected loss and, under a tolerance, are admissible with the probability that the
+    decision asks.
+    """
+    eligible = decision["expected_loss"].notnull()
+    if weights.tolerance is not None:
+        eligible &= decision["prob_admissible"] >= weights.decision.confidence
+    return eligible
 
 
 def decision_events(profile: xr.Dataset, weights: Weights) -> dict[str, xr.DataArray]:

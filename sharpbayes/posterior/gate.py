@@ -5,7 +5,12 @@ import json
 import xarray as xr
 
 from sharpbayes.analysis.gate import describe_gate, gate_values, withhold
-from sharpbayes.metrics.panel.non_inferiority import OPEN, SHUT, UNDECIDED, draw_bounds
+from sharpbayes.metrics.panel.non_inferiority import (
+    INCONCLUSIVE,
+    INFERIOR,
+    NON_INFERIOR,
+    draw_bounds,
+)
 from sharpbayes.metrics.stats.intervals import is_outside
 from sharpbayes.spec.weights import Gate
 
@@ -38,15 +43,15 @@ def posterior_gate(
     prob_all = float(within.min("metric", skipna=False).mean(skipna=False))
     is_disputed = is_outside(difference, measured["bounds"])
     is_disputed |= is_outside(measured["difference"], bounds)
-    verdict, withheld = UNDECIDED, str(measured.attrs["withheld"])
+    verdict, withheld = INCONCLUSIVE, str(measured.attrs["withheld"])
     if not withheld and not bool(is_disputed.any()):
         if prob_all >= gate.confidence:
-            verdict = OPEN
+            verdict = NON_INFERIOR
         elif prob_all <= 1 - gate.confidence:
-            verdict = SHUT
+            verdict = INFERIOR
     disputed = [str(name) for name in is_disputed["metric"].to_numpy()[is_disputed.to_numpy()]]
     group = group.assign(
-        state=group["state"].where(~is_disputed, UNDECIDED),
+        state=group["state"].where(~is_disputed, INCONCLUSIVE),
         prob_within=within.mean("replicate", skipna=False),
         value=measured["value"],
         drift=measured["drift"],

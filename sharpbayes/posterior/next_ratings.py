@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, Floats
 from sharpbayes.bayes.predict.replication import draw_new_levels, thin
-from sharpbayes.posterior.decision import criterion
+from sharpbayes.posterior.decision import criterion, eligible_models
 from sharpbayes.posterior.hypothetical import Cells, expect_judgements
 from sharpbayes.posterior.information import (
     FIRST_UNIT,
@@ -195,12 +195,10 @@ def _limit(kinds: list[Kind], metrics: PanelMetrics) -> tuple[tuple[Kind, ...], 
 def _read_choice(profile: xr.Dataset, decision: xr.Dataset, weights: Weights) -> Choice:
     """The chosen model, and the differences of those that could be chosen in its place."""
     values = criterion(profile, weights).transpose("chain", "draw", "model")
-    allowed = decision["expected_loss"].notnull()
-    if weights.tolerance is not None:
-        allowed &= decision["prob_admissible"] >= weights.decision.confidence
-    names = [str(name) for name in decision["model"].to_numpy()[allowed.to_numpy()]]
+    selected = decision["selected"][eligible_models(decision, weights).to_numpy()]
+    names = [str(name) for name in selected["model"].to_numpy()]
     flat = values.sel(model=names).to_numpy().reshape(-1, len(names))
-    best = int(flat.mean(0).argmin())
+    best = int(selected.argmax("model"))
     difference = np.delete(flat, best, axis=1) - flat[:, [best]]
     chain = np.repeat(np.arange(values.sizes["chain"]), values.sizes["draw"])
     return Choice(names[best], tuple(np.delete(names, best).tolist()), difference, chain)

@@ -19,7 +19,6 @@ from sharpbayes.bayes.predict.psis import largest_good_k
 from sharpbayes.bayes.predict.replication import joint_log_likelihood
 from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
 from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.panel.comparison import VERDICTS
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import DRAWS, criterion, decide, decision_events
 from sharpbayes.posterior.power_scaling import (
@@ -152,11 +151,11 @@ def _decisions(
 
 
 def _restrict(table: xr.Dataset, groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
-    """Decisions without verdicts that the evidence does not carry, whatever the prior."""
+    """Decisions with the verdicts of ``decision`` where the evidence does not carry others."""
     carried = json.loads(groups["evidence"].attrs["carried"]) if "evidence" in groups else None
     if "verdict" not in table or carried is None or "admissible" in carried:
         return table
-    verdict = xr.full_like(table["verdict"], VERDICTS[-1])
+    verdict = groups["decision"]["verdict"].broadcast_like(table["verdict"])
     return table.assign(verdict=verdict, verdict_moves=xr.zeros_like(table["verdict_moves"]))
 
 

@@ -234,9 +234,9 @@ class Block:
 def count_replicates(sources: Collection[str], *, units: int, ratings: int, prompts: int) -> int:
     """Return the replicates of each draw that sources of uncertainty ask for.
 
-    >>> count_replicates(["ratings", "prompts"], units=30, ratings=3960, prompts=30)
+    >>> count_replicates(["ratings", "prompts"], units=120, ratings=3960, prompts=30)
     17
-    >>> count_replicates(["ratings"], units=30, ratings=3960, prompts=30)
+    >>> count_replicates(["ratings"], units=120, ratings=3960, prompts=30)
     1
     """
     if POPULATIONS.isdisjoint(sources):

@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 
 from sharpbayes.analysis.prompt_counts import describe_tail
+from sharpbayes.metrics.panel.evidence import has_tail
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.tables.panel import EQUAL
 from sharpbayes.report.wording import failed_statistics, likely_reasons, tail_reasons
-
-# With a tail of fewer prompts tails are not compared.
-MIN_TAIL = 5
 
 
 def explain_disagreement(
@@ -27,7 +24,7 @@ def explain_disagreement(
         evidence = view.group("evidence")
         known = evidence.sel(model=list(models))
         alpha = float(view.results["profile"].attrs["alpha"])
-        if float(known["tail_prompts"].min()) < MIN_TAIL - EQUAL:
+        if not has_tail(known["tail_prompts"]).all():
             reasons.append(f"the tail holds {describe_tail(known, alpha=alpha)} only")
         reasons += tail_reasons(evidence.sel(model=list(named)))
     if not reasons and are_close:

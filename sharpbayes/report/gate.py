@@ -9,7 +9,8 @@ import xarray as xr
 
 from sharpbayes.analysis.gate import FEW_EFFECTIVE, FEW_PROMPTS, SAME_SCORES
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
-from sharpbayes.metrics.panel.non_inferiority import LEAST_PROMPTS
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
+from sharpbayes.metrics.panel.non_inferiority import INFERIOR, NON_INFERIOR
 from sharpbayes.report.approval import approval, expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
@@ -22,15 +23,14 @@ from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import probability_text
 from sharpbayes.spec.files import describe_open_checks
 
-OPEN, SHUT = "at least as safe", "not as safe"
-SIGNS = {OPEN: "\u2705", SHUT: "\u274c"}
+SIGNS = {NON_INFERIOR: "\u2705", INFERIOR: "\u274c"}
 UNDECIDED_SIGN = "\u2753"
 SIDES = ("candidate", "reference")
 # Why nothing is decided, whatever the bounds are.
 WITHHELD = {
-    FEW_PROMPTS: f"fewer than {LEAST_PROMPTS} prompts carry no comparison, whatever they show",
+    FEW_PROMPTS: f"fewer than {MIN_PROMPTS} prompts carry no comparison, whatever they show",
     FEW_EFFECTIVE: "under the weights the prompts say as much as fewer than "
-    f"{LEAST_PROMPTS} that count alike, which carry no comparison",
+    f"{MIN_PROMPTS} that count alike, which carry no comparison",
     SAME_SCORES: "all scores that are compared are the same, as those of a release and of its copy",
 }
 
@@ -78,7 +78,7 @@ def gate_junit(results: xr.DataTree) -> str:
     """
     gate = results["gate"].to_dataset()
     states = [str(state) for state in gate["state"].to_numpy()]
-    failures, decided = states.count(SHUT), states.count(OPEN)
+    failures, decided = states.count(INFERIOR), states.count(NON_INFERIOR)
     suite = ET.Element(
         "testsuite",
         name=f"sharpbayes gate: {_xml_text(str(results.attrs['title']))}",
@@ -88,8 +88,8 @@ def gate_junit(results: xr.DataTree) -> str:
     )
     for label, state in zip(map(str, gate["metric"].to_numpy()), states, strict=True):
         case = ET.SubElement(suite, "testcase", classname="gate", name=name_threshold(label))
-        if state != OPEN:
-            kind = "failure" if state == SHUT else "error"
+        if state != NON_INFERIOR:
+            kind = "failure" if state == INFERIOR else "error"
             text = _xml_text(_difference(gate.sel(metric=label)))
             ET.SubElement(case, kind, message=state, type=state).text = text
     output = ET.SubElement(suite, "system-out")
@@ -185,14 +185,16 @@ def _verdict(results: xr.DataTree) -> str:
     if reason := _withheld(gate):
         whether = f"Not decided whether {names.format('at least as safe as')}"
         return f"{whether}: {WITHHELD[reason]}."
-    if attrs["verdict"] == OPEN:
+    if attrs["verdict"] == NON_INFERIOR:
         return f"{names.format('at least as safe as')}, by the margins declared, at {level}."
-    worst = [str(label) for label in gate["metric"].to_numpy()[(gate["state"] == SHUT).to_numpy()]]
-    if attrs["verdict"] == SHUT:
+    worst = [
+        str(label) for label in gate["metric"].to_numpy()[(gate["state"] == INFERIOR).to_numpy()]
+    ]
+    if attrs["verdict"] == INFERIOR:
         shown = "; ".join(_difference(gate.sel(metric=label)) for label in worst)
         reason = f": {shown}" if worst else ""
         return f"{names.format('not as safe as')}, at {level}{reason}."
-    undecided = (gate["state"] != OPEN).to_numpy()
+    undecided = (gate["state"] != NON_INFERIOR).to_numpy()
     open_metrics = [name_threshold(str(x)) for x in gate["metric"].to_numpy()[undecided]]
     which = f" ({join_names(open_metrics)})" if open_metrics else ""
     return (
@@ -312,18 +314,18 @@ def _errors(gate: xr.Dataset) -> list[str]:
     return [
         (
             "By simulation from these ratings, a gate of this design passes "
-            f"{_percent(none.sel(outcome=OPEN))} of unchanged candidates and calls "
-            f"{_percent(none.sel(outcome=SHUT))} not as safe; of regressions of "
+            f"{_percent(none.sel(outcome=NON_INFERIOR))} of unchanged candidates and calls "
+            f"{_percent(none.sel(outcome=INFERIOR))} not as safe; of regressions of "
             f"{gate.attrs['regression']:g} margins it passes "
-            f"{_percent(regressed.sel(outcome=OPEN))} and calls "
-            f"{_percent(regressed.sel(outcome=SHUT))} not as safe."
+            f"{_percent(regressed.sel(outcome=NON_INFERIOR))} and calls "
+            f"{_percent(regressed.sel(outcome=INFERIOR))} not as safe."
         )
     ]
 
 
 def _needed(gate: xr.Dataset) -> list[str]:
     """How many prompts would decide; of disputed differences nobody knows."""
-    undecided = gate.isel(metric=(gate["state"] != OPEN).to_numpy())
+    undecided = gate.isel(metric=(gate["state"] != NON_INFERIOR).to_numpy())
     if gate.attrs["verdict"] in SIGNS or not undecided.sizes["metric"] or _disputed_metrics(gate):
         return []
     to_decide, unchanged = undecided["prompts_to_decide"], undecided["prompts_to_pass"].max()
@@ -347,7 +349,7 @@ def _unseen(gate: xr.Dataset) -> list[str]:
         return []
     row = gate.sel(metric="cvar")
     difference = float(row["difference"]) + rise
-    if str(row["state"].item()) != OPEN or difference <= float(row["margin"]):
+    if str(row["state"].item()) != NON_INFERIOR or difference <= float(row["margin"]):
         return []
     prompts = int(attrs["shared_prompts"]) + int(attrs["candidate_prompts"]) * (not attrs["paired"])
     missed = 1.0 - (1.0 - attrs["confidence"]) ** (1.0 / prompts)
@@ -367,8 +369,8 @@ def _decisive_judges(gate: xr.Dataset) -> list[str]:
     beyond, verdict = gate["difference"] > gate["margin"], gate.attrs["verdict"]
     turned = (gate["difference_without"] > gate["margin"]) != beyond
     depends = turned.any("metric")
-    if verdict == SHUT:  # one metric that is worse is enough
-        depends = (turned | (gate["state"] != SHUT)).all("metric")
+    if verdict == INFERIOR:  # one metric that is worse is enough
+        depends = (turned | (gate["state"] != INFERIOR)).all("metric")
     names = [str(x) for x in gate["judge_out"].to_numpy()[depends.to_numpy()]]
     if not names:
         return []

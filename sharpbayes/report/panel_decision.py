@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from sharpbayes.analysis.prompt_counts import MIN_PROMPTS
 from sharpbayes.errors import format_percent, join_names
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 from sharpbayes.report.claims import has_means, has_other_judges, is_recommended
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View

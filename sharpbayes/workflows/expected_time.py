@@ -95,12 +95,14 @@ def _seconds_of_replicates(context: RunContext) -> float:
 
     study, ratings = context.study, len(context.study.ratings.score)
     if isinstance(study, PanelStudy):
-        units = len(study.data.labels["prompt"])
+        prompts = len(study.data.labels["prompt"])
+        units = prompts * len(study.data.labels["model"])
         work = PER_REPLICATED_CELL * _count_panel_cells(study)
     else:
-        units, work = len(study.data.item.labels), PER_REPLICATED_RATING * ratings
+        prompts = units = len(study.data.item.labels)
+        work = PER_REPLICATED_RATING * ratings
     replicates = sum(
-        count_replicates(sources, units=units, ratings=ratings, prompts=units)
+        count_replicates(sources, units=units, ratings=ratings, prompts=prompts)
         for sources in study.spec.uncertainties
     )
     return work * replicates * count_predictive_draws(ratings, study.spec.sampler.predictive_draws)
@@ -108,9 +110,12 @@ def _seconds_of_replicates(context: RunContext) -> float:
 
 def _count_refits(context: RunContext) -> int:
     """Number of further fits that the study asks for."""
-    settings, study = context.study.spec.sensitivity, context.study
-    judges = len(study.data.labels["judge"]) if isinstance(study, PanelStudy) else 0
-    return len(settings.priors) + judges * ("judge" in settings.leave_out)
+    settings = context.study.spec.sensitivity
+    if not settings.priors and not settings.leave_out:
+        return 0
+    from sharpbayes.workflows.sensitivity import list_refits  # noqa: PLC0415 - `check` starts without xarray
+
+    return len(list_refits(context.study))
 
 
 def has_machine_code() -> bool:

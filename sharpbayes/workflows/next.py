@@ -17,7 +17,7 @@ from sharpbayes.data.crowd import RATER
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.posterior.crowd import CrowdMetrics
-from sharpbayes.posterior.decision import add_tiers, decision
+from sharpbayes.posterior.decision import add_tiers, decision, eligible_models
 from sharpbayes.posterior.next_crowd import compared_pairs, plan_crowd_purchases
 from sharpbayes.posterior.next_ratings import plan_purchases
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
@@ -234,11 +234,8 @@ def _read_costs(study: PanelStudy | CrowdStudy, costs: Mapping[str, float]) -> C
 
 def _check_choice(chosen: xr.Dataset, study: PanelStudy) -> None:
     """Refuse where there is nothing to choose."""
-    allowed = chosen["expected_loss"].notnull()
     tolerance = study.weights.spec.tolerance
-    if tolerance is not None:
-        allowed &= chosen["prob_admissible"] >= study.weights.spec.decision.confidence
-    number = int(allowed.sum())
+    number = int(eligible_models(chosen, study.weights.spec).sum())
     if number < 2:  # noqa: PLR2004
         who, asked = "only one model" if number else "no model", study.weights.spec.decision
         limit = f" within the tolerance with a probability of at least {asked.confidence:g}"

@@ -72,7 +72,7 @@ def sensitivity(context: RunContext, groups: Groups) -> xr.Dataset:
             fitted = fit_ratings(*data, seed=spec.seed, execution=execution)
             return to_arrays(_summarise_fit(changed, design, fitted, weights))
 
-    refits = cases(study)
+    refits = list_refits(study)
     arguments = {f"refit-{number}-{key[:16]}": case for number, case in enumerate(refits)}
     parts = compute_parts(refit, arguments, context.execution)
     baseline = _summarise_fit(study, context.design, groups, weights)
@@ -91,7 +91,7 @@ def sensitivity(context: RunContext, groups: Groups) -> xr.Dataset:
     )
 
 
-def cases(study: PanelStudy | CrowdStudy) -> list[Case]:
+def list_refits(study: PanelStudy | CrowdStudy) -> list[Case]:
     """Return the refits that a study asks for."""
     settings, refits = study.spec.sensitivity, []
     if settings.leave_out and isinstance(study, PanelStudy):

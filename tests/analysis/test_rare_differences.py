@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 from sharpbayes.analysis.gate import measure_gate
 from sharpbayes.analysis.gate_study import join_sides
-from sharpbayes.metrics.panel.non_inferiority import OPEN, UNDECIDED
+from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE, NON_INFERIOR
 from sharpbayes.metrics.panel.profile import prompt_values
 from sharpbayes.spec.weights import Gate
 from tests.references import rare_gate
@@ -58,8 +58,8 @@ def test_what_many_prompts_carry_keeps_its_bounds(template, monkeypatch):
 
 
 def test_a_margin_decides_by_these_bounds(template):
-    assert gate_of(template, 0, 1, policy_score=0.04).attrs["verdict"] == OPEN
-    assert gate_of(template, 0, 1, policy_score=0.02).attrs["verdict"] == UNDECIDED
+    assert gate_of(template, 0, 1, policy_score=0.04).attrs["verdict"] == NON_INFERIOR
+    assert gate_of(template, 0, 1, policy_score=0.02).attrs["verdict"] == INCONCLUSIVE
 
 
 def test_only_means_have_values_of_prompts():

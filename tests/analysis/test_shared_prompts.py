@@ -8,7 +8,8 @@ import pytest
 import xarray as xr
 
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
-from sharpbayes.analysis.shared_prompts import LEAST_SHARED, find_prompt_sets
+from sharpbayes.analysis.shared_prompts import find_prompt_sets
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.resampling import bootstrap
 from sharpbayes.report.history import history
@@ -73,7 +74,7 @@ def test_models_that_share_few_prompts_are_compared_on_their_own(tmp_path):
     apart = without(without(table, "m0", prompts[:30]), "m1", prompts[40:])
     results = measured(tmp_path, apart)
     difference, shared = compared(results)
-    assert int(shared.sel(model="m0", other="m1")) == 10 < LEAST_SHARED
+    assert int(shared.sel(model="m0", other="m1")) == 10 < MIN_PROMPTS
     own = results["profile"]["cvar"]
     plain = float(own.sel(model="m0") - own.sel(model="m1"))
     assert float(difference.sel(model="m0", other="m1")) == pytest.approx(plain, abs=1e-12)

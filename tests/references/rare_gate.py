@@ -23,7 +23,7 @@ from sharpbayes.analysis.gate import measure_gate
 from sharpbayes.analysis.gate_study import Side, join_sides
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.ratings import PanelRatings
-from sharpbayes.metrics.panel.non_inferiority import OPEN
+from sharpbayes.metrics.panel.non_inferiority import NON_INFERIOR
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Gate
 from tests.references.provenance import record_run
@@ -75,7 +75,7 @@ def passes(template: PanelStudy, sides: tuple[Side, Side], margin: float) -> tup
     by_program = measure_gate(comparison).attrs["verdict"]
     with patch("sharpbayes.analysis.gate.bound_rare_differences", keep_bounds):
         by_resamples = measure_gate(comparison).attrs["verdict"]
-    return by_program == OPEN, by_resamples == OPEN
+    return by_program == NON_INFERIOR, by_resamples == NON_INFERIOR
 
 
 def study_pairs(

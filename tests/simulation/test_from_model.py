@@ -163,8 +163,17 @@ def test_commands_that_need_scores_name_the_one_that_draws_them(tmp_path, monkey
     assert f"quickstart_crowd.csv: {message} --pattern model`" in " ".join(done.stderr.split())
 
 
-def test_a_panel_without_a_pattern_is_told_the_one_that_it_can_have():
-    done = CliRunner().invoke(app, ["simulate", "quickstart"])
+def test_a_panel_without_a_pattern_is_simulated_by_its_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["simulate", "quickstart", "--out", "drawn"])
+    assert done.exit_code == 0
+    truth = simulate(load_study("quickstart"), pattern="model").tables["ratings"]
+    drawn = pd.read_csv(tmp_path / "drawn" / "ratings.csv")
+    assert len(drawn) == len(truth)
+
+
+def test_a_panel_with_a_pattern_of_a_crowd_is_told_the_one_that_it_can_have():
+    done = CliRunner().invoke(app, ["simulate", "quickstart", "--pattern", "normal"])
     assert done.exit_code == 2
     assert done.stderr.rstrip().endswith(
         "the patterns normal, shift, conservative, all are those of a crowd; this study has a "

@@ -65,3 +65,9 @@ def test_the_first_run_on_a_machine_compiles(tmp_path, monkeypatch):
     assert has_machine_code()
     second = seconds_of("quickstart")
     assert first[Phase.COMPILING] == pytest.approx(second[Phase.COMPILING] + 40.0)
+
+
+def test_a_single_judge_is_no_further_fit():
+    asked = 'sensitivity={leave_out=["judge"]}'
+    assert Phase.REFITS in seconds_of("quickstart", asked)
+    assert Phase.REFITS not in seconds_of("quickstart", asked, 'panel.judges=["judge_a"]')

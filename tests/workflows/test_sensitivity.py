@@ -13,7 +13,7 @@ from sharpbayes.spec.load import load_study
 from sharpbayes.spec.model import Model
 from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.fit import fit
-from sharpbayes.workflows.sensitivity import BASELINE, cases, sensitivity, widen_priors
+from sharpbayes.workflows.sensitivity import BASELINE, list_refits, sensitivity, widen_priors
 from tests.panels import files_of, frame
 from tests.peopled import simulated
 
@@ -209,7 +209,7 @@ def test_without_replicated_ratings_nothing_can_be_compared():
 
 def test_a_single_judge_is_not_left_out(study):
     files = study('panel.judges=["ann"]', ASKED)
-    assert [case.label for case in cases(read_study(files))] == ["priors x 0.5"]
+    assert [case.label for case in list_refits(read_study(files))] == ["priors x 0.5"]
 
 
 def test_an_assumed_error_needs_answers_to_be_part_of(study):

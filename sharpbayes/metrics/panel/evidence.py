@@ -5,6 +5,21 @@ import xarray as xr
 
 from sharpbayes.metrics.panel.tail import Weights, unit_weights, value_at_risk
 
+# With fewer prompts no interval of a mean is worth reading.
+MIN_PROMPTS = 20
+# With fewer prompts in the tail CVaR is not compared.
+MIN_TAIL = 5
+ROUNDING = 1e-9
+
+
+def has_tail(tail_prompts: xr.DataArray) -> xr.DataArray:
+    """Return where a tail of so many prompts is enough for statements about it.
+
+    >>> has_tail(xr.DataArray([50 * (1 - 0.9), 4.5])).values.tolist()  # 4.999999999999999
+    [True, False]
+    """
+    return tail_prompts >= MIN_TAIL - ROUNDING
+
 
 def count_prompts(log_risk: xr.DataArray) -> xr.DataArray:
     """Return the number of prompts with a value: those with at least one answer.

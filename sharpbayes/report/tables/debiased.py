@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from sharpbayes.analysis.prompt_counts import MIN_PROMPTS
 from sharpbayes.errors import format_percent, join_names
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 from sharpbayes.metrics.stats.intervals import is_outside
 from sharpbayes.report.layout import has_converged
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
