@@ -35,7 +35,9 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     ``saturated_tail_share``, ``ceiling``, ``at_ceiling``, ``flat_tail``, ``top_share`` (of the
     prompts, those of the largest log-risk) and ``needs_policy_score``; over (model, other) ``tied``
     and ``identical``; over (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes
-    ``limits`` and ``carried`` are JSON lists; ``weighted`` is 1 where prompts have target shares.
+    ``limits`` and ``carried`` are JSON lists; ``weighted`` is 1 where prompts have target shares,
+    and ``tail_unit`` is what a tail has several of: ``prompt``, or ``answer`` where there are more
+    to a prompt.
     """
     table, protocol = plan.table, plan.protocol
     cvar = profile["cvar"]
@@ -77,6 +79,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
         estimator=plan.weights.tail.estimator,
         judges=table.sizes["judge"],
         weighted=int(plan.target_weights() is not None),
+        tail_unit="answer" if "sample" in plan.dim else "prompt",
     )
     tolerance = plan.weights.tolerance
     limits_tails = tolerance is None or tolerance.limits_tails

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sharpbayes.analysis.prompt_counts import describe_tail, has_mean, is_repeated, read_prompts
 from sharpbayes.analysis.tail_remarks import describe_saturation, describe_ties
 from sharpbayes.analysis.unequal_judges import name_unequal_judges, unequal_judges
-from sharpbayes.errors import format_count, format_percent, join_names
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, MIN_TAIL, ROUNDING, has_tail
+from sharpbayes.errors import format_count, format_list, format_percent, join_names
+from sharpbayes.metrics.panel.evidence import FEW_SHARED, MIN_PROMPTS, MIN_TAIL, ROUNDING, has_tail
 
 # From this many prompts in the tail on, intervals of CVaR hold the truth in 95% and more of the
 # studies of six worlds; a lower alpha is suggested that leaves twice as many.
@@ -22,11 +22,13 @@ GOOD_TAIL = 2 * MIN_TAIL
 COVERAGE_MARGIN = 0.07
 # Half of the prompts are no tail.
 LEAST_ALPHA = 0.5
-# Where two models share less than this of the prompts of either, the answer says so.
-FEW_SHARED = 0.95
 # What the limits are about.
-PAIRS = ["shared_prompts", "cvar_difference_observed", "policy_score_difference_joint"]
-CHOSEN = ["cvar", "policy_score", *PAIRS]
+COMPARED = ["cvar", "mean", "policy_score"]
+PAIRS = [
+    "shared_prompts",
+    "cvar_difference_observed",
+    *(f"{name}_difference_joint" for name in COMPARED),
+]
 # More pairs of models than these are counted and not named.
 MOST_PAIRS = 3
 
@@ -49,7 +51,9 @@ def state_limits(
     """
     known = profile["cvar"].notnull().to_numpy()
     admissible = profile.get("admissible", xr.ones_like(profile["cvar"], dtype=bool))
-    chosen = profile[CHOSEN].assign(admissible=admissible).isel(model=known, other=known)
+    chosen = (
+        profile[[*COMPARED, *PAIRS]].assign(admissible=admissible).isel(model=known, other=known)
+    )
     evidence = evidence.isel(model=known, other=known).assign(chosen)
     if not evidence.sizes["model"]:
         return {"limits": "[]", "remarks": "[]", "carried": "[]"}
@@ -61,7 +65,8 @@ def state_limits(
     remarks = [
         *describe_ties(evidence, cvar=_cvar(evidence), prompts=_count_prompts(evidence)),
         *describe_saturation(evidence, cvar=_cvar(evidence)),
-        *(*_one_judge(evidence), *_other_prompts(evidence), *remarks),
+        *(*_one_judge(evidence), *_other_prompts(evidence), *_reversed_pairs(evidence)),
+        *remarks,
     ]
     carried = _carried(evidence, top=not lowest, limits_tails=limits_tails)
     texts = {"limits": [*limits, *remarks], "remarks": remarks, "carried": carried}
@@ -114,15 +119,22 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
 def _low_coverage(evidence: xr.Dataset) -> Iterator[str]:
     """Intervals that hold the truth too seldom."""
     coverage, low = evidence["expected_coverage"], is_low(evidence)
+    is_below = low & ~evidence["at_ceiling"].to_numpy()
+    higher = f", and the truth may be higher{_of_some(evidence, low, is_below)}"
     if low.any():
         level = format_percent(evidence.attrs["level"])
         fewest = "as few as " if low.sum() > 1 else ""
         yield (
             f"In studies simulated from this one, {level} intervals of {_cvar(evidence)} hold the "
             f"truth in {fewest}{float(coverage.min()):.0%}: those of "
-            f"{_list_models(evidence, low)} are too narrow, and the truth may be higher. "
+            f"{_list_models(evidence, low)} are too narrow{higher * bool(is_below.any())}. "
             f"{_instead(evidence, low)}"
         )
+
+
+def _of_some(evidence: xr.Dataset, all_of: NDArray[np.bool_], some: NDArray[np.bool_]) -> str:
+    """Which models a statement about others is about; empty where it is about all of them."""
+    return "" if (some == all_of).all() else f" for {_list_models(evidence, some)}"
 
 
 def _is_flat(evidence: xr.Dataset) -> NDArray[np.bool_]:
@@ -179,7 +191,7 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
             f"under the weights the prompts say as much about means as {number:.1f} that count "
             f"alike, and fewer than {MIN_PROMPTS} carry no {carried} either"
         )
-    elif not unequal_judges(evidence):
+    elif not unequal_judges(evidence) and not _depends_on_prompts(evidence, "mean"):
         parts.append(f"the mean can be {can_be}")
     text = "; ".join(parts or ["models cannot be compared"])
     return f"{text[0].upper()}{text[1:]}."
@@ -254,10 +266,12 @@ def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
         distance = abs(np.log(changed["epsilon"].to_numpy() / epsilon))
         nearest = changed[int(distance.argmin())]
         other = nearest.idxmin("model").item()
+        pair = evidence.sel(model=[lowest, other], other=[lowest, other])
+        scores = "distinguish them" if not _unresolved_pairs(pair) else "do not distinguish them"
         yield (
             f"Which model has the lowest {_cvar(evidence)} depends on epsilon: {lowest} with "
-            f"{epsilon:g}, {other} with {float(nearest['epsilon']):g}. Policy scores do not: "
-            f"{_policy_scores(evidence.sel(model=[lowest, other]))}."
+            f"{epsilon:g}, {other} with {float(nearest['epsilon']):g}. Policy scores, which do not "
+            f"depend on it, {scores}: {_policy_scores(pair)}."
         )
 
 
@@ -272,6 +286,27 @@ def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
             f"{model} has the lowest {_cvar(evidence)} of all prompts, but not on the {shared} "
             f"prompts that it shares with {other}: there it is higher by {float(higher.max()):.2f}."
             " The order depends on which prompts a model has; score all models on the same ones."
+        )
+
+
+def _depends_on_prompts(evidence: xr.Dataset, metric: str) -> bool:
+    """Whether the model of lowest value is not the lowest on the prompts that it shares."""
+    lower = evidence[f"{metric}_difference_joint"].sel(bound="lower")
+    return bool((lower.isel(model=int(evidence[metric].to_numpy().argmin())) > 0).any())
+
+
+def _reversed_pairs(evidence: xr.Dataset) -> Iterator[str]:
+    """Pairs in another order on the prompts of both; those of the lowest model are said before."""
+    cvar = evidence["cvar"].to_numpy()
+    lower = evidence["cvar_difference_joint"].sel(bound="lower").transpose("model", "other")
+    is_reversed = (lower.to_numpy() > 0) & (cvar[:, None] < cvar)
+    is_reversed[cvar.argmin()] = False
+    names = evidence["model"].to_numpy()
+    pairs = [f"{names[i]} lies above {names[j]}" for i, j in np.argwhere(is_reversed)]
+    if pairs:
+        yield (
+            f"The order by {_cvar(evidence)} depends on which prompts a model has: on those of "
+            f"both, {format_list(pairs, most=MOST_PAIRS)}."
         )
 
 

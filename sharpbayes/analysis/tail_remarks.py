@@ -52,18 +52,34 @@ def describe_saturation(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
         f"{float(worst['epsilon'][end]):g}"
         for end in (-1, 0)
     )
-    which = f"Of the {format_count(size, 'tail prompt')} of {model}, {count}"
+    # A tail consists of prompts, or of answers where there are several to a prompt.
+    unit = f"tail {evidence.attrs.get('tail_unit', 'prompt')}"
+    which = f"Of the {format_count(size, unit)} of {model}, {count}"
     if count == size:
-        which = (
-            f"The tail prompt of {model}" if size == 1 else f"All {size} tail prompts of {model}"
-        )
+        which = f"The {unit} of {model}" if size == 1 else f"All {size} {unit}s of {model}"
     sentence = (
         f"{which} {'is' if count == 1 else 'are'} at the end of the scale, where epsilon decides "
         f"and not the ratings: its {cvar} is {large}, {small}. Read it beside the "
         f"policy score, {float(worst['policy_score']):.3f}."
     )
-    others = [name for name in saturated["model"].to_numpy() if name != model]
-    yield f"{sentence} The same holds of {join_names(others)}." if others else sentence
+    others = saturated.sel(model=saturated["model"] != model)
+    if others.sizes["model"]:
+        sentence += f" Tails of {_count_saturated(others)} have such {unit.split()[1]}s too."
+    yield sentence
+
+
+def _count_saturated(evidence: xr.Dataset) -> str:
+    """Models, each with how many of its tail are at the end of the scale."""
+    counts, shares = evidence["saturated_tail"], evidence["saturated_tail_share"]
+    sizes = (counts / shares).round()
+    return join_names(
+        [
+            f"{name} ({int(count)} of {int(size)})"
+            for name, count, size in zip(
+                evidence["model"].to_numpy(), counts.to_numpy(), sizes.to_numpy(), strict=True
+            )
+        ]
+    )
 
 
 def _saturated_only(evidence: xr.Dataset) -> NDArray[np.intp]:

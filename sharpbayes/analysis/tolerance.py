@@ -10,6 +10,7 @@ from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
+from sharpbayes.metrics.panel.evidence import FEW_SHARED
 from sharpbayes.metrics.stats.bounded_means import unseen_change
 from sharpbayes.metrics.stats.intervals import has_width
 from sharpbayes.spec.weights import WITHOUT_TAIL, Tolerance
@@ -51,7 +52,8 @@ def tolerance_group(
     bounds hold together as each does alone, the lower ones by Bonferroni's correction; over (model)
     ``verdict``. A model is admissible where every upper bound is within its limit, and not where a
     lower bound is beyond. Where resamples do not differ, bounds contain what so many prompts can
-    miss.
+    miss. Where a model lacks prompts that others have, both must also hold with
+    ``other_prompts_shift (model, threshold)`` added: its own prompts may be easier.
 
     Source: Berger 1982 for the intersection of one-sided tests; Hanley and Lippman-Hand 1983 for
     what was not seen.
@@ -78,15 +80,52 @@ def tolerance_group(
         coords="minimal",
         compat="override",
     )
+    values = tolerated_values(observed, tolerance)
+    shift = _shift_by_prompts(plan, values, tolerance)
     lower, upper = (bounds.sel(bound=side, drop=True) for side in sides)
+    kept = upper + shift.clip(min=0.0) <= limits
+    exceeded = lower + shift.clip(max=0.0) > limits
     table = {
         "limit": limits,
-        "observed": tolerated_values(observed, tolerance),
+        "observed": values,
         "bounds": bounds.transpose("model", "threshold", "bound"),
-        "state": verdicts(upper <= limits, lower > limits).transpose("model", "threshold"),
-        "verdict": verdicts((upper <= limits).all("threshold"), (lower > limits).any("threshold")),
+        "other_prompts_shift": shift.transpose("model", "threshold"),
+        "state": verdicts(kept, exceeded).transpose("model", "threshold"),
+        "verdict": verdicts(kept.all("threshold"), exceeded.any("threshold")),
     }
     return xr.Dataset(table).drop_attrs(deep=True).assign_attrs(confidence=tolerance.confidence)
+
+
+def _shift_by_prompts(
+    plan: ProfilePlan, values: xr.DataArray, tolerance: Tolerance
+) -> xr.DataArray:
+    """How much higher models might be on prompts that only others have, over (..., threshold).
+
+    mean over the other models o of  v_o - v_o(prompts of the model)
+
+    ``values`` v are what limits are about. It is 0 where a model has at least 95% of all prompts,
+    or the others have none of its own.
+    """
+    has_prompt = plan.table["log_risk"].notnull().any(plan.dim[1:])
+    share = has_prompt.sum("prompt") / has_prompt.any("model").sum("prompt")
+    lacks = (share < FEW_SHARED).any([dim for dim in share.dims if dim != "model"])
+    shift = xr.zeros_like(values)
+    for model in lacks["model"][lacks.to_numpy()].to_numpy():
+        on_shared = _keep_prompts(plan, has_prompt.sel(model=model, drop=True)).complete_profile()
+        higher = (values - tolerated_values(on_shared, tolerance)).drop_sel(model=model)
+        of_model = higher.mean("model").fillna(0.0)
+        shift = shift.where(shift["model"] != model, of_model)
+    return shift.transpose(*values.dims)
+
+
+def _keep_prompts(plan: ProfilePlan, has_prompt: xr.DataArray) -> ProfilePlan:
+    """The plan without the values of other prompts."""
+    values = {
+        name: array.where(has_prompt)
+        for name, array in plan.table.data_vars.items()
+        if "prompt" in array.dims and array.dtype.kind == "f"
+    }
+    return replace(plan, table=plan.table.assign(values))
 
 
 def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset:

@@ -4,10 +4,13 @@ import xarray as xr
 
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.analysis.unequal_judges import has_unequal_judges
+from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import models_by_risk
 from sharpbayes.report.wording import list_texts
 
+# Criteria of decisions by which posterior and bootstrap are compared.
+COMPARED = ("cvar", "policy_score")
 STATEMENTS = ("lowest", "distinguishable", "admissible")
 
 
@@ -26,8 +29,13 @@ def has_means(view: View) -> bool:
 
 
 def is_recommended(view: View) -> bool:
-    """Return whether the evidence carries the statements that the decision selects by."""
+    """Return whether the evidence carries the statements that the decision selects by.
+
+    It carries no order that posterior and bootstrap dispute.
+    """
     criterion, needed = view.group("decision").attrs["criterion"], set()
+    if criterion in COMPARED and is_disputed(view, criterion):
+        return False
     if criterion == "cvar":
         needed.add("lowest")
     if criterion == "worst_dimension" or "profile/admissible" in view:

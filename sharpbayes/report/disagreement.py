@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sharpbayes.analysis.prompt_counts import describe_tail
-from sharpbayes.metrics.panel.evidence import has_tail
+from sharpbayes.metrics.panel.evidence import FEW_SHARED, has_tail
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.wording import failed_statistics, likely_reasons, tail_reasons
 
@@ -23,6 +23,8 @@ def explain_disagreement(
     if "evidence" in view:
         evidence = view.group("evidence")
         known = evidence.sel(model=list(models))
+        if _have_other_prompts(view, named):
+            reasons.append("models do not have the same prompts")
         alpha = float(view.results["profile"].attrs["alpha"])
         if not has_tail(known["tail_prompts"]).all():
             reasons.append(f"the tail holds {describe_tail(known, alpha=alpha)} only")
@@ -32,3 +34,15 @@ def explain_disagreement(
     if not reasons:
         return "No check tells why: compare both in the table."
     return likely_reasons(reasons)
+
+
+def _have_other_prompts(view: View, models: Sequence[str]) -> bool:
+    """Whether some models share less than 95% of the prompts of either with any other one."""
+    if "profile_interval/shared_prompts" not in view:
+        return False
+    prompts = view["evidence/prompts"]
+    shared = view["profile_interval/shared_prompts"]
+    of_either = prompts + prompts.rename(model="other") - shared
+    is_pair = shared["model"] != shared["other"]
+    few = (shared < FEW_SHARED * of_either) & is_pair
+    return bool(few.sel(model=list(models)).any())

@@ -7,6 +7,7 @@ import xarray as xr
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.layout import list_open_checks
+from sharpbayes.report.lowest import observed_lowest
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.stability import (
     METRICS,
@@ -165,10 +166,10 @@ def _only_model(view: View) -> tuple[str, str]:
 def _panel_order(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[str, str]:
     """Whether the lowest model stays without one judge, by the metric that the answer orders by."""
     metric = PanelAnswer(view).ordered_by
-    if metric and are_tied(view, PanelAnswer(view).lowest_by(metric)):
+    if metric and are_tied(view, observed_lowest(view, metric)):
         return UNKNOWN, f"All models share the lowest {METRICS[metric]}: there is no order."
     answer = PanelAnswer(view)
-    if metric and not {*answer.lowest_by(metric)} & {*answer.named_by(metric)}:
+    if metric and not {*observed_lowest(view, metric)} & {*answer.named_by(metric)}:
         return NO, "By observed values of all judges another model is lowest than by the posterior."
     if metric == "cvar":
         return _order(data, left_out, ("lowest model", "lowest"))

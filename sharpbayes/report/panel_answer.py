@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import xarray as xr
-
 from sharpbayes.analysis.evidence_limits import has_narrow_tails
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
@@ -17,23 +15,30 @@ from sharpbayes.report.claims import (
 )
 from sharpbayes.report.disagreement import explain_disagreement
 from sharpbayes.report.layout import read_weights
+from sharpbayes.report.lowest import (
+    CLOSE,
+    excluded_models,
+    is_disputed,
+    is_distinguished,
+    likely_lowest,
+    lower_on_shared_prompts,
+    observed_lowest,
+    probability_of_lowest,
+    similar_models,
+)
 from sharpbayes.report.panel_decision import (
     selection_sentences,
     tolerance_beyond_tails,
     tolerance_sentences,
+    worst_dimension_sentence,
 )
-from sharpbayes.report.posterior_lowest import describe_lowest
+from sharpbayes.report.posterior_lowest import describe_lowest, list_others
 from sharpbayes.report.refusals import refusal_sentences
 from sharpbayes.report.stability import METRICS, chance_of_lowest, panel_stability, suspect_scores
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.missing import missing_sentences
-from sharpbayes.report.tables.panel import (
-    labels_where,
-    lowest_models,
-    models_by_risk,
-    not_separable,
-)
+from sharpbayes.report.tables.panel import labels_where, models_by_risk
 from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.tables.slopes import order_changes
 from sharpbayes.report.wording import (
@@ -43,8 +48,6 @@ from sharpbayes.report.wording import (
     probability_text,
 )
 
-# A model that is the lowest with this probability is surely so.
-CLOSE = 0.8
 OWN_JUDGES = (
     "The values of each model are those of its own judges, and the tables have them; no model is "
     "called lowest, by the posterior or by the bootstrap."
@@ -67,10 +70,10 @@ def panel_answer(view: View) -> list[str]:
     sentences += [*missing_sentences(view), *people_sentences(view)]
     sentences += answer.tolerance()
     if is_fitted(view):
-        sentences += selection_sentences(view, answer.likely_lowest("cvar")[0])
+        sentences += selection_sentences(view, likely_lowest(view, "cvar")[0])
     if metric := answer.read_by:
         sentences += panel_stability(
-            view, metric, answer.lowest_by(metric), answer.named_by(metric)
+            view, metric, observed_lowest(view, metric), answer.named_by(metric)
         )
     warning = expiry_warning(read_weights(view.results))
     return [*sentences, warning] if warning else sentences
@@ -104,50 +107,13 @@ class PanelAnswer:
         return [text for text in limits if text not in self.remarks]
 
     @cached_property
-    def observed_lowest(self) -> list[str]:
-        """Models of lowest observed CVaR, several where they are equal."""
-        return self.lowest_by("cvar")
-
-    @cached_property
     def is_disputed(self) -> bool:
         """Whether the evidence carries an answer that posterior and bootstrap dispute."""
-        return "lowest" in self.carried and self.disputes("cvar")
-
-    def disputes(self, metric: str) -> bool:
-        """Whether posterior and bootstrap contradict each other on which model is lowest.
-
-        They do where an interval of one excludes the other's centre of a model that either names,
-        or where the posterior is sure of another model. Where both name the same model, the
-        bootstrap must distinguish it from all others.
-        """
-        if not is_fitted(self.view) or len(self.models) == 1:
-            return False
-        observed, likely = self.lowest_by(metric), self.likely_lowest(metric)
-        excluded = {*observed, *likely} & {*self._excluded(metric)}
-        if {*observed} & {*likely}:
-            return bool(excluded) and bool(self._similar(metric, observed))
-        return bool(excluded) or float(self.probability(metric).max()) >= CLOSE
-
-    def _excluded(self, metric: str) -> list[str]:
-        """Models of which an interval of one does not contain the centre of the other."""
-        return labels_where(self.view.select({"metric": metric})["joint/disagree"])
-
-    def lowest_by(self, metric: str) -> list[str]:
-        """Models of lowest observed value, several where they are equal."""
-        return lowest_models(self.view[f"profile/{metric}"])
-
-    def probability(self, metric: str) -> xr.DataArray:
-        """Posterior probability of being lowest, by model."""
-        return self.view.select({"metric": metric})["joint/prob_lowest"].dropna("model")
-
-    def likely_lowest(self, metric: str) -> list[str]:
-        """Models that are most probably the lowest."""
-        probability = self.probability(metric)
-        return labels_where(probability == probability.max())
+        return "lowest" in self.carried and is_disputed(self.view, "cvar")
 
     def named_by(self, metric: str) -> list[str]:
         """Models that the answer names: the posterior's after a fit, those of lowest value else."""
-        return (self.likely_lowest if is_fitted(self.view) else self.lowest_by)(metric)
+        return (likely_lowest if is_fitted(self.view) else observed_lowest)(self.view, metric)
 
     def lead(self) -> Iterator[str]:
         """Limits of the evidence first, or that posterior and bootstrap dispute the answer."""
@@ -169,9 +135,12 @@ class PanelAnswer:
         yield from [*(self.limits if carried else ()), *self.remarks]
 
     def decided_by(self) -> Iterator[str]:
-        """What is said by the criterion of the weights, where it is the policy score."""
-        if len(self.models) > 1 and self.read_by == self.criterion == "policy_score":
+        """What is said by the criterion of the weights, where it is not the tail risk."""
+        if len(self.models) > 1 and self._has_policy_score:
             yield from self._compare(["policy_score"], "The weights decide by the policy score")
+        is_observed = "lowest" in self.carried and not is_fitted(self.view)
+        if len(self.models) > 1 and self.criterion == "worst_dimension" and is_observed:
+            yield worst_dimension_sentence(self.view)
 
     @cached_property
     def criterion(self) -> str:
@@ -181,10 +150,11 @@ class PanelAnswer:
 
     def _chance_of_lowest(self) -> Iterator[str]:
         """That the lowest of several alike models came out so partly by chance."""
-        if self.ordered_by and not self.is_disputed:
-            names = self.lowest_by(self.ordered_by)
-            similar = [x for x in self._similar(self.ordered_by, names) if x not in names]
-            yield from chance_of_lowest(self.view, self.ordered_by, names, similar)
+        metric = self.ordered_by or ("cvar" if self._tells_relation else "")
+        if metric and not self.is_disputed:
+            names = observed_lowest(self.view, metric)
+            similar = [name for name in similar_models(self.view, metric) if name not in names]
+            yield from chance_of_lowest(self.view, metric, names, similar)
 
     @property
     def _without_risk(self) -> list[str]:
@@ -235,16 +205,16 @@ class PanelAnswer:
         limit = "" if carried else "What the posterior gives, within that limit: "
         if self.is_disputed:
             limit = "What the posterior gives: "
-        first, probability = self.likely_lowest("cvar")[0], self.probability("cvar")
-        return describe_lowest(self.view, self.models, first, probability, limit=limit)
+        first, probability = (f(self.view, "cvar") for f in (likely_lowest, probability_of_lowest))
+        return describe_lowest(self.view, self.models, first[0], probability, limit=limit)
 
     def _bootstrap_beside(self, *, carried: bool) -> str:
         """What the bootstrap says of the same question."""
-        names = self.observed_lowest
+        names = observed_lowest(self.view, "cvar")
         row = self.view.select({"metric": "cvar", "model": names[0]})
-        agrees = set(names) == set(self.likely_lowest("cvar"))
+        agrees = set(names) == set(likely_lowest(self.view, "cvar"))
         verb = "also puts" if agrees else "puts"
-        relation = f", {self._relation(names)}" if carried else ""
+        relation = f", {self._relation(names)}" if carried or self._tells_relation else ""
         return (
             f"The bootstrap over prompts {verb} {join_names(names)} lowest, at "
             f"{bootstrap_estimate(row)}{relation}."
@@ -252,7 +222,7 @@ class PanelAnswer:
 
     def _bootstrap_lowest(self, *, carried: bool) -> str:
         """The lowest model by the bootstrap, where no model was fitted."""
-        names = self.observed_lowest
+        names = observed_lowest(self.view, "cvar")
         row = self.view.select({"metric": "cvar", "model": names[0]})
         value = f"{row.text('{cvar}')} of cumulative log-risk {bootstrap_estimate(row)}"
         source = "from the bootstrap over prompts; no model was fitted"
@@ -260,9 +230,10 @@ class PanelAnswer:
             source = "from the bootstrap over prompts; the fit has not converged"
         if not carried:
             verb = "is" if len(names) == 1 else "are"
+            relation = f"; it is {self._relation(names)}" if self._tells_relation else ""
             return (
                 f"What these prompts give, within that limit: {join_names(names)} {verb} lowest, "
-                f"{value}. This is {source}."
+                f"{value}{relation}. This is {source}."
             )
         if len(names) > 1:
             return (
@@ -274,11 +245,20 @@ class PanelAnswer:
             f"{self._relation(names)}. This is {source}."
         )
 
+    @property
+    def _tells_relation(self) -> bool:
+        """Whether the evidence tells from which models the one lowest model differs."""
+        return (
+            "distinguishable" in self.carried
+            and len(observed_lowest(self.view, "cvar")) == 1
+            and not self._depends_on_prompts("cvar")
+        )
+
     def _relation(self, names: list[str]) -> str:
         """From which models the lowest is distinguishable by its bootstrap interval."""
         if "distinguishable" not in self.carried:
             return "from which other models it differs is not known"
-        similar = [model for model in self._similar("cvar", names) if model not in names]
+        similar = [name for name in similar_models(self.view, "cvar") if name not in names]
         if similar:
             return f"not distinguishable from {join_names(similar)}"
         return "distinguishable from every other model"
@@ -299,16 +279,12 @@ class PanelAnswer:
             return []
         evidence = self.view.group("evidence").sel(model=self.models)
         metrics = ["mean"] if has_narrow_tails(evidence) else []
-        is_sharper = not self._distinguishes("mean") and self._distinguishes("policy_score")
+        is_sharper = not is_distinguished(self.view, "mean") and is_distinguished(
+            self.view, "policy_score"
+        )
         if (metrics and is_sharper) or bool(evidence["needs_policy_score"].any()):
             metrics.append("policy_score")
         return metrics
-
-    def _distinguishes(self, metric: str) -> bool:
-        """Whether the bootstrap distinguishes the lowest model from all others."""
-        names = self.lowest_by(metric)
-        has_pairs = f"profile_interval/{metric}_difference_joint" in self.view
-        return has_pairs and len(names) == 1 and not self._similar(metric, names)
 
     @cached_property
     def ordered_by(self) -> str:
@@ -320,9 +296,19 @@ class PanelAnswer:
         """The metric that is read first: the criterion if it can be; empty without any."""
         if self.has_other_judges:
             return ""
-        if self.criterion == "policy_score" and self.tells_means:
-            return self.criterion
-        return "cvar" if "lowest" in self.carried else next(iter(self.substitutes), "")
+        metrics = ["cvar"] if "lowest" in self.carried else self.substitutes
+        if self._has_policy_score:
+            metrics = ["policy_score", *metrics]
+        return next((name for name in metrics if not self._depends_on_prompts(name)), "")
+
+    @property
+    def _has_policy_score(self) -> bool:
+        """Whether the weights decide by the policy score, and it can be compared."""
+        return self.criterion == "policy_score" and self.tells_means and not self.has_other_judges
+
+    def _depends_on_prompts(self, metric: str) -> bool:
+        """Whether the lowest model is lowest by having other prompts, as far as no fit tells."""
+        return not is_fitted(self.view) and bool(lower_on_shared_prompts(self.view, metric))
 
     @property
     def has_other_judges(self) -> bool:
@@ -331,15 +317,21 @@ class PanelAnswer:
 
     def _instead(self) -> Iterator[str]:
         """What is said of the substitutes."""
-        first = self.read_by if self.criterion == "policy_score" else ""
+        first = "policy_score" if self._has_policy_score else ""
         return self._compare([x for x in self.substitutes if x != first], "What can be compared")
 
     def _compare(self, metrics: list[str], what: str) -> Iterator[str]:
-        """Which model is lowest by other metrics, apart from those that are disputed."""
-        disputed = [metric for metric in metrics if self.disputes(metric)]
-        compared = [self._comparison(metric) for metric in metrics if metric not in disputed]
-        if compared:
-            yield f"{what}: {'; '.join(compared)}."
+        """Which model is lowest by other metrics, apart from those that decide nothing."""
+        disputed = [metric for metric in metrics if is_disputed(self.view, metric)]
+        dependent = [metric for metric in metrics if self._depends_on_prompts(metric)]
+        stated = [name for name in metrics if name not in (*disputed, *dependent)]
+        if stated:
+            yield f"{what}: {'; '.join(map(self._comparison, stated))}."
+        for metric in dependent:
+            yield (
+                f"On the {METRICS[metric]} the order depends on which prompts a model has, so that "
+                f"it decides nothing: {self._bootstrap_comparison(metric)}."
+            )
         for metric in disputed:
             yield (
                 f"On the {METRICS[metric]} posterior and bootstrap contradict each other, so "
@@ -351,38 +343,33 @@ class PanelAnswer:
         """Which model has the lowest value of another metric, by the fit where there is one."""
         if not is_fitted(self.view):
             return self._bootstrap_comparison(metric)
-        first = self.likely_lowest(metric)[0]
+        first = likely_lowest(self.view, metric)[0]
         row = self.view.select({"metric": metric, "model": first})
         chance, estimate = probability_text(row["joint/prob_lowest"]), posterior_estimate(row)
-        return f"{first} has the lowest {METRICS[metric]} with probability {chance}, {estimate}"
+        others = list_others(probability_of_lowest(self.view, metric), self.models, first)
+        also = f"; it may also be {others}" if others else ""
+        return (
+            f"{first} has the lowest {METRICS[metric]} with probability {chance}, {estimate}{also}"
+        )
 
     def _bootstrap_comparison(self, metric: str) -> str:
         """Which model has the lowest observed value of another metric."""
-        names = self.lowest_by(metric)
+        names = observed_lowest(self.view, metric)
         row = self.view.select({"metric": metric, "model": names[0]})
         verb, estimate = "has" if len(names) == 1 else "share", bootstrap_estimate(row)
-        similar = self._similar(metric, names)
+        similar = similar_models(self.view, metric)
         others = f", not distinguishable from {join_names(similar)}" if similar else ""
+        if lower := lower_on_shared_prompts(self.view, metric):
+            others += f", and a higher one than {join_names(lower)} on the prompts of both"
         return f"{join_names(names)} {verb} the lowest {METRICS[metric]}, {estimate}{others}"
-
-    def _similar(self, metric: str, names: list[str]) -> list[str]:
-        """Models that the bootstrap does not distinguish from the lowest."""
-        if metric == "cvar":
-            pairs = not_separable(self.view, self.models)
-            return [name for name in self.models if {"model": names[0], "other": name} in pairs]
-        path = f"profile_interval/{metric}_difference_joint"
-        if path not in self.view:
-            return []
-        others = [model for model in self.models if model not in names]
-        lower, upper = self.view[path].sel(model=names[0], other=others).transpose("bound", "other")
-        return labels_where(~((lower > 0) | (upper < 0)))
 
     def disagreement(self) -> Iterator[str]:
         """Where posterior and bootstrap name other models or exclude each other, and why."""
         if not is_fitted(self.view):
             return
-        excluded = self._excluded("cvar")
-        names_differ = not {*self.observed_lowest} & {*self.likely_lowest("cvar")}
+        excluded = excluded_models(self.view, "cvar")
+        observed, likely = (f(self.view, "cvar") for f in (observed_lowest, likely_lowest))
+        names_differ = not {*observed} & {*likely}
         excludes = "an interval of one does not contain the centre of the other"
         if len(self.models) > 1 and names_differ:
             also = f"; of {join_names(excluded)} {excludes}" if excluded else ""
@@ -393,6 +380,7 @@ class PanelAnswer:
 
     def _reason(self, excluded: list[str]) -> str:
         """The likely reason of a disagreement."""
-        named = excluded or [*self.observed_lowest, *self.likely_lowest("cvar")]
-        are_close = not excluded and float(self.probability("cvar").max()) < CLOSE
+        view = self.view
+        named = excluded or [*observed_lowest(view, "cvar"), *likely_lowest(view, "cvar")]
+        are_close = not excluded and float(probability_of_lowest(view, "cvar").max()) < CLOSE
         return explain_disagreement(self.view, self.models, named, are_close=are_close)

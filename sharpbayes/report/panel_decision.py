@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
-from sharpbayes.report.claims import has_means, has_other_judges, is_recommended
+from sharpbayes.report.claims import COMPARED, has_means, has_other_judges, is_recommended
+from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.tables.panel import labels_where, lowest_models
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import is_fitted, probability_text
 
@@ -27,14 +28,8 @@ def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     if "profile/admissible" not in view:
         yield NO_TOLERANCE
         return
-    verdicts, texts = _verdicts(view, models), {model: model for model in models}
-    if _has_probabilities(view):
-        chance = view["decision/prob_admissible"]
-        texts = {
-            model: f"{model} (probability {probability_text(chance.sel(model=model))})"
-            for model in models
-        }
-    parts = []
+    verdicts, parts = _verdicts(view, models), []
+    texts = {model: f"{model}{_probability(view, model, verdicts[model])}" for model in models}
     for verdict, (one, several) in VERDICTS.items():
         names = [texts[model] for model in models if verdicts[model] == verdict]
         if names:
@@ -44,6 +39,38 @@ def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
         level = format_percent(view.group("tolerance").attrs["confidence"])
         confidence = f", at {level} confidence"
     yield f"The tolerance decided{confidence}: {'; '.join(parts)}."
+    if not _has_probabilities(view):
+        yield from _own_prompts_sentences(view, models)
+
+
+def _probability(view: View, model: str, verdict: str) -> str:
+    """The probability of what a verdict says of a model, in brackets; empty without a fit."""
+    if not _has_probabilities(view):
+        return ""
+    chance = float(view["decision/prob_admissible"].sel(model=model))
+    if verdict == NOT_ADMISSIBLE:
+        return f" (probability {probability_text(1.0 - chance)})"
+    of_what = " of keeping it" if verdict == CANNOT_TELL else ""
+    return f" (probability{of_what} {probability_text(chance)})"
+
+
+def _own_prompts_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
+    """Models that would keep or exceed a tolerance if the prompts that they lack were alike."""
+    if "tolerance/other_prompts_shift" not in view:
+        return
+    table = view.group("tolerance").sel(model=list(models))
+    lower, upper = (table["bounds"].sel(bound=side) for side in ("lower", "upper"))
+    alone = {
+        ("keep", "higher"): (upper <= table["limit"]).all("threshold"),
+        ("exceed", "lower"): (lower > table["limit"]).any("threshold"),
+    }
+    for (verb, side), holds in alone.items():
+        if names := labels_where(holds & (table["verdict"] == CANNOT_TELL)):
+            its, lacks = ("its", "it lacks") if len(names) == 1 else ("their", "these lack")
+            yield (
+                f"By {its} own prompts {join_names(names)} would {verb} it. The other models are "
+                f"{side} on the prompts that {lacks}."
+            )
 
 
 def tolerance_beyond_tails(view: View, models: Sequence[str]) -> Iterator[str]:
@@ -145,8 +172,22 @@ def selection_sentences(view: View, first: str) -> Iterator[str]:
         )
 
 
+def worst_dimension_sentence(view: View) -> str:
+    """Return which model is lowest by its worst dimension, where weights decide by it."""
+    worst = view["profile/dimension_cvar"].max("dimension", skipna=False)
+    names = lowest_models(worst)
+    verb = "has" if len(names) == 1 else "share"
+    return (
+        f"The weights decide by the {CRITERIA['worst_dimension']}: {join_names(names)} {verb} the "
+        f"lowest, {number(worst.min(), 2)} as observed; which models differ by it is not known."
+    )
+
+
 def _describe_basis(view: View) -> str:
     """What a decision goes by that the evidence does not tell."""
+    criterion = view.group("decision").attrs["criterion"]
+    if criterion in COMPARED and is_disputed(view, criterion):
+        return f"{CRITERIA[criterion]}, which posterior and bootstrap dispute"
     if view.group("decision").attrs["criterion"] == "policy_score" and not has_means(view):
         return f"fewer prompts than {MIN_PROMPTS} that count alike"
     return "tails that the evidence does not tell"

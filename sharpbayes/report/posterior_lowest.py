@@ -28,11 +28,7 @@ def describe_lowest(
     row = view.select({"metric": "cvar", "model": first})
     sources = contained_sources(view, "posterior_profile")
     value = f"{row.text('{cvar}')} of cumulative log-risk {posterior_estimate(row)}"
-    others = [
-        f"{name} ({probability_text(probability.sel(model=name))})"
-        for name in models
-        if name != first and float(probability.sel(model=name)) >= NAMED
-    ]
+    others = list_others(probability, models, first)
     subject = first if ties is None else f"{first} alone"
     chance = probability_text(probability.sel(model=first))
     claim = f"{subject} has the lowest tail risk of {len(models)} models with probability {chance}:"
@@ -40,8 +36,19 @@ def describe_lowest(
         claim = f"{limit}{subject} is lowest with probability {chance},"
     sentences = [f"{claim} {value}.", f"The interval contains {sources}."]
     sentences += [] if ties is None else [ties.sentence]
-    sentences += [f"It may also be {join_names(others)}."] if others else []
+    sentences += [f"It may also be {others}."] if others else []
     return " ".join(sentences)
+
+
+def list_others(probability: xr.DataArray, models: Sequence[str], first: str) -> str:
+    """Return the other models that may be the lowest, each with its probability; empty for none."""
+    return join_names(
+        [
+            f"{name} ({probability_text(probability.sel(model=name))})"
+            for name in models
+            if name != first and float(probability.sel(model=name)) >= NAMED
+        ]
+    )
 
 
 @dataclass(frozen=True)

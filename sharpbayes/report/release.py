@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.claims import is_recommended
+from sharpbayes.report.lowest import observed_lowest
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.panel_decision import (
     CANNOT_TELL,
@@ -53,7 +54,7 @@ def _name_lowest(answer: PanelAnswer) -> str:
     metric = answer.ordered_by
     if not metric:
         return CANNOT_TELL
-    return _name_models(answer.lowest_by(metric), metric)
+    return _name_models(observed_lowest(answer.view, metric), metric)
 
 
 def _name_models(models: Sequence[str], metric: str) -> str:

@@ -240,7 +240,24 @@ def test_tails_wholly_at_the_end_of_the_scale(tmp_path, prompts, which):
     table["truth"] = table["truth"].mask(table["truth"] == 0, 10)
     _, limits, _ = evidence_of(tmp_path, table)
     assert limits[-1].startswith(f"{which} at the end of the scale, where epsilon decides and not")
-    assert limits[-1].endswith(" The same holds of m1.")
+    count = prompts // 10 - 1 + (prompts == 10)
+    assert limits[-1].endswith(f" Tails of m1 ({count} of {count}) have such prompts too.")
+
+
+def test_tails_of_repeated_answers_count_answers(tmp_path):
+    levels = np.where(np.arange(30) < 2, 10, 2)
+    table = scores([levels, np.roll(levels, 3)])
+    table["truth"] = table["truth"].mask(table["truth"] == 0, 10)
+    repeated = pd.concat([table.assign(sample="1"), table.assign(sample="2")])
+    _, limits, _ = evidence_of(tmp_path, repeated, roles=', sample = "sample"')
+    assert "tail answers of m0 are at the end of the scale" in limits[-1]
+
+
+def test_the_truth_is_not_higher_than_the_ceiling(tmp_path):
+    levels = np.where(np.arange(200) < 12, 10, 1)
+    _, limits, _ = evidence_of(tmp_path, scores([levels, np.roll(levels, 3)]))
+    assert "at its ceiling" in " ".join(limits)
+    assert "the truth may be higher" not in " ".join(limits)
 
 
 def test_the_lowest_harm_is_no_negative_zero(tmp_path):
@@ -277,7 +294,7 @@ def test_an_order_that_epsilon_decides_is_no_answer(tmp_path):
     assert "lowest" not in carried
     assert limits[1] == (
         "Which model has the lowest CVaR 95 depends on epsilon: m1 with 1e-06, m0 with 0.05. "
-        "Policy scores do not: m0 0.127 and m1 0.850."
+        "Policy scores, which do not depend on it, distinguish them: m0 0.127 and m1 0.850."
     )
 
 

@@ -14,6 +14,7 @@ from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.resampling import bootstrap
 from sharpbayes.report.history import history
 from sharpbayes.report.summary import answer
+from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.weighed import MODEL_TABLES
 from sharpbayes.spec.load import reload_study
@@ -86,19 +87,82 @@ def test_without_missing_prompts_nothing_is_computed_twice():
     assert find_prompt_sets(risk.where(xr.DataArray([1, 0, 1, 1, 1], dims="prompt"))) is None
 
 
-def test_a_model_of_easier_prompts_is_not_called_the_lowest(tmp_path):
+def easier_prompts():
+    """A panel in which m0 is the worst on every prompt, and has only the easier half of them."""
     table = frame(models=3, prompts=200, seed=8)
     prompts = sorted(table["prompt"].unique())
     level = table["prompt"].map({prompt: 8 * n // 200 for n, prompt in enumerate(prompts)})
     for name in ("bias_a", "bias_b"):
         table[name] = level + (table["model"] == "m0")
-    results = measured(tmp_path, without(table, "m0", prompts[100:]))
+    table["truth"] = 10 - table["bias_a"]
+    return without(table, "m0", prompts[100:])
+
+
+BY_POLICY = '[decision]\nby = "policy_score"\n'
+
+
+def test_a_model_of_easier_prompts_is_not_called_the_lowest(tmp_path):
+    results = measured(tmp_path, easier_prompts())
     difference, _ = compared(results, name="mean")
     assert (difference.sel(model="m0").drop_sel(other="m0") > 0).all()
     assert results["profile"]["mean"].idxmin("model").item() == "m0"
     limits = " ".join(json.loads(results["evidence"].attrs["limits"]))
     assert "m0 has the lowest CVaR 95 of all prompts, but not on the 100 prompts" in limits
     assert "lowest" not in json.loads(results["evidence"].attrs["carried"])
+    assert "the mean can be compared" not in limits
+
+
+def test_a_score_that_depends_on_the_prompts_of_a_model_decides_nothing(tmp_path):
+    results = measured(tmp_path, easier_prompts(), weights=BY_POLICY)
+    [first, *others] = answer(results)
+    assert first.startswith(
+        "On the policy score the order depends on which prompts a model has, so that it decides "
+        "nothing: m0 has the lowest policy score, "
+    )
+    assert first.endswith(", and a higher one than m1 and m2 on the prompts of both.")
+    assert not any("has the lowest policy score" in sentence for sentence in others)
+    # The same ratings of prompts that all models have name the other models.
+    shared = measured(tmp_path / "shared", table_of_shared(easier_prompts()), weights=BY_POLICY)
+    assert answer(shared)[0].startswith("The weights decide by the policy score: m1 ")
+
+
+def table_of_shared(table):
+    """The rows of the prompts that m0 has."""
+    return table[table["prompt"].isin(table["prompt"][table["model"] == "m0"])]
+
+
+def test_a_pair_in_another_order_on_its_own_prompts_is_named(tmp_path):
+    table = easier_prompts()
+    best = table[table["model"] == "m1"].assign(model="best", bias_a=0, bias_b=0, truth=10)
+    results = measured(tmp_path, pd.concat([table, best]))
+    remarks = " ".join(json.loads(results["evidence"].attrs["remarks"]))
+    assert (
+        "The order by CVaR 95 depends on which prompts a model has: on those of both, m0 lies "
+        "above m1, m0 lies above m2."
+    ) in remarks
+    tier = results["profile"]["tier"]
+    assert tier.sel(model=["best", "m0", "m1", "m2"]).values.tolist() == [1, 2, 2, 2]
+    [shown] = [part for part in report_tables(results) if part.title.startswith("Section 3.3")]
+    assert "m0 > m1, m0 > m2" in str(shown.rows)
+
+
+def test_a_tolerance_is_not_kept_by_easier_prompts_alone(tmp_path):
+    limits = "[tolerance]\npolicy_score = 0.4\nconfidence = 0.9\n"
+    results = measured(tmp_path, easier_prompts(), weights=limits)
+    group = results["tolerance"].to_dataset().sel(threshold="policy_score")
+    assert float(group["bounds"].sel(model="m0", bound="upper")) < 0.4
+    policy = results["panel"]["harm"].mean("dimension").sel(model="m1")
+    own = policy.where(np.isfinite(results["panel"]["log_risk"].sel(model="m0")))
+    shift = float(policy.mean() - own.mean())
+    assert float(group["other_prompts_shift"].sel(model="m0")) == pytest.approx(shift, abs=0.01)
+    assert group["other_prompts_shift"].sel(model="m1").item() == 0.0
+    assert group["verdict"].sel(model="m0").item() == "cannot tell"
+    said = " ".join(answer(results))
+    assert "of m0 the evidence cannot tell" in said
+    assert (
+        "By its own prompts m0 would keep it. The other models are higher on the prompts that it "
+        "lacks."
+    ) in said
 
 
 @pytest.mark.slow
@@ -184,3 +248,24 @@ def test_models_of_other_judges_are_not_compared(tmp_path):
     weighed = View(weigh(results, {"same": reload_study(results.attrs).weights}))
     [orders] = [table for table in MODEL_TABLES if table.title == ORDERS]
     assert [row["lowest"] for row in orders.rows(weighed)] == ["cannot tell"]
+
+
+@pytest.mark.slow
+def test_easier_prompts_seldom_keep_a_limit_that_all_prompts_exceed(tmp_path):
+    """Two models of one law; m0 lacks the harder half, and the limit is its value on all prompts."""
+    rng, kept, kept_by_own = np.random.default_rng(20261126), 0, 0
+    for study in range(40):
+        table = frame(models=2, prompts=160, seed=study)
+        prompts = sorted(table["prompt"].unique())
+        difficulty = dict(zip(prompts, np.sort(rng.normal(0, 2, 160)), strict=True))
+        noise = rng.normal(0, 1, len(table))
+        level = np.clip(np.round(3.5 + table["prompt"].map(difficulty) + noise), 0, 9).astype(int)
+        table = table.assign(bias_a=level, bias_b=level, truth=10 - level)
+        limit = float(measured(tmp_path / f"all{study}", table)["profile"]["policy_score"][0])
+        weights = f"[tolerance]\npolicy_score = {limit}\nconfidence = 0.95\n"
+        easier = without(table, "m0", prompts[80:])
+        group = measured(tmp_path / f"half{study}", easier, weights=weights)["tolerance"]
+        kept += group["verdict"].sel(model="m0").item() == "admissible"
+        upper = group["bounds"].sel(model="m0", bound="upper")
+        kept_by_own += bool((upper <= group["limit"]).all())
+    assert (kept, kept_by_own) == (0, 40)

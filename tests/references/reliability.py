@@ -24,6 +24,7 @@ import pandas as pd
 import xarray as xr
 
 import sharpbayes
+from sharpbayes.report.lowest import is_disputed, likely_lowest, probability_of_lowest
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.wording import is_fitted
@@ -226,10 +227,11 @@ def read_answer(results, truth):
     limited = "lowest" not in answer.carried
     yield "limited", 1.0, limited
     for metric in answer.substitutes if limited else ["cvar"]:
-        disputed = answer.disputes(metric)
+        disputed = is_disputed(answer.view, metric)
         yield f"disputed {metric}", 1.0, bool(disputed)
         if not disputed and metric in truth:
-            [first, *_], stated = answer.likely_lowest(metric), answer.probability(metric)
+            first = likely_lowest(answer.view, metric)[0]
+            stated = probability_of_lowest(answer.view, metric)
             number = list(results["profile"]["model"].to_numpy()).index(first)
             right = bool(truth[metric][number] == truth[metric].min())
             yield f"answer_{metric}", float(stated.max()), right

@@ -4,10 +4,21 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from sharpbayes.report.claims import is_recommended
 from sharpbayes.report.lights import lights
 from sharpbayes.report.release import choose_model
 from sharpbayes.report.summary import answer
-from tests.report.hand_made import BOUND, add, by_mean, evidence, fitted_panel, panel, stability
+from sharpbayes.report.tables.declaration import View
+from tests.report.hand_made import (
+    ALL,
+    BOUND,
+    add,
+    by_mean,
+    evidence,
+    fitted_panel,
+    panel,
+    stability,
+)
 
 UNDECIDED = "No tolerance was decided, so no model is called admissible or not."
 FEW = "With 30 prompts the 5% tail holds 1.5 prompts: this study cannot tell which is lowest."
@@ -123,7 +134,7 @@ def test_few_prompts_name_no_lowest_and_nobody_distinguishable():
     assert answer(add(fitted_panel(), evidence=limited)) == (
         FEW,
         "What can be compared: b has the lowest mean log-risk with probability 0.90, 0.70 "
-        "(posterior median; 95% interval 0.30 to 1.30).",
+        "(posterior median; 95% interval 0.30 to 1.30); it may also be c (0.10).",
         "What the posterior gives, within that limit: b is lowest with probability 0.90, CVaR 95 "
         "of cumulative log-risk 1.20 (posterior median; 95% interval 0.80 to 1.80). The interval "
         "contains the noise of ratings. It may also be c (0.10).",
@@ -138,6 +149,45 @@ def disputed(metric, **changes):
     joint = results["joint"].to_dataset()
     joint["disagree"].loc[{"metric": metric, "model": "b"}] = True
     return add(results, joint=joint)
+
+
+def test_a_decision_that_posterior_and_bootstrap_dispute_is_no_recommendation():
+    sentences = answer(disputed("cvar", probability=(0.0, 0.1, 0.9), median=(3.1, 1.9, 1.1)))
+    assert not any("The table of the decision" in text for text in sentences)
+    results = disputed("policy_score", probability=(0.0, 0.1, 0.9), median=(3.1, 1.9, 1.1))
+    results["decision"].attrs["criterion"] = "policy_score"
+    assert not is_recommended(View(results))
+    results["decision"].attrs["criterion"] = "cvar"
+    results["joint"]["disagree"][:] = False
+    results["joint"]["prob_lowest"][:] = [0.1, 0.5, 0.4]
+    assert is_recommended(View(results))
+
+
+def test_models_with_other_prompts_are_a_reason_of_a_disagreement():
+    limited = evidence("abc").assign(prompts=("model", [80.0, 160.0, 160.0]))
+    shared = xr.DataArray([[80, 80, 80], [80, 160, 160], [80, 160, 160]], dims=("model", "other"))
+    results = add(disputed("cvar"), evidence=limited)
+    intervals = results["profile_interval"].to_dataset().assign(shared_prompts=shared)
+    assert "Likely reason: models do not have the same prompts." in " ".join(
+        answer(add(results, profile_interval=intervals))
+    )
+
+
+def test_equal_models_that_epsilon_orders_are_said_to_be_alike():
+    said = answer(add(panel(), evidence=evidence("abc", limits=["Epsilon."], carried=ALL[1:])))
+    assert said[0] == "Epsilon."
+    assert "1.00 (95% interval 0.50 to 1.25); it is not distinguishable from c." in said[1]
+
+
+def test_weights_that_decide_by_the_worst_dimension_are_said_to():
+    harm = (("model", "dimension"), [[0.2, 0.3], [0.1, 0.6], [0.4, 0.5]])
+    results = panel()
+    results = add(results, profile=results["profile"].to_dataset().assign(dimension_cvar=harm))
+    results.attrs["weights"] = '[decision]\nby = "worst_dimension"\n'
+    assert answer(results)[0] == (
+        "The weights decide by the CVaR of harm of the worst dimension: a has the lowest, 0.30 as "
+        "observed; which models differ by it is not known."
+    )
 
 
 def test_a_winner_that_both_name_is_disputed_where_the_bootstrap_is_not_sure():
@@ -169,8 +219,9 @@ def test_a_mean_of_which_posterior_and_bootstrap_disagree_decides_nothing():
         FEW,
         "On the mean log-risk posterior and bootstrap contradict each other, so that it decides "
         "nothing: by the posterior b has the lowest mean log-risk with probability 0.90, 0.70 "
-        "(posterior median; 95% interval 0.30 to 1.30); by the bootstrap b has the lowest mean "
-        "log-risk, 0.50 (95% interval 0.00 to 0.75), not distinguishable from c.",
+        "(posterior median; 95% interval 0.30 to 1.30); it may also be c (0.10); by the bootstrap "
+        "b has the lowest mean log-risk, 0.50 (95% interval 0.00 to 0.75), not distinguishable "
+        "from c.",
     )
     assert "What can be compared" not in " ".join(answer(results))
 
@@ -361,8 +412,8 @@ def decided(*, kept=(0.0, 0.99, 0.4), selected=(False, True, False), criterion="
 
 def test_after_a_fit_the_tolerance_is_kept_with_a_probability():
     assert answer(decided())[2] == (
-        "The tolerance decided: b (probability 0.99) keeps it; a (probability below 0.01) exceeds "
-        "it; of c (probability 0.40) the evidence cannot tell."
+        "The tolerance decided: b (probability 0.99) keeps it; a (probability above 0.99) exceeds "
+        "it; of c (probability of keeping it 0.40) the evidence cannot tell."
     )
     results = add(decided(), evidence=evidence("abc", carried=["lowest"]))
     assert answer(results)[2] == (

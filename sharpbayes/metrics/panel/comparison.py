@@ -152,8 +152,9 @@ def separable(interval: xr.DataArray) -> xr.DataArray:
 def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray:
     """Return risk tiers by paired intervals of CVaR differences.
 
-    Models are taken in the order of their CVaR; a new tier starts where the interval of the
-    difference to every model of the tier so far excludes 0.
+    Models are taken in the order of their CVaR; a new tier starts at a model that lies above every
+    model of the tier so far: the interval of the difference lies above 0. A pair that is in the
+    other order on the prompts of both is not told apart by it.
 
     Of CVaR over (..., model) and intervals of :func:`cvar_difference` over (..., model, other,
     bound) these are tiers 1, 2, ... ascending with CVaR over (..., model); 0 where CVaR is missing.
@@ -166,7 +167,7 @@ def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray
     >>> tiers(cvar, interval).values
     array([2, 1, 1])
     """
-    return _assign_tiers(cvar, separable(difference_interval))
+    return _assign_tiers(cvar, difference_interval.isel(bound=0, drop=True) > 0)
 
 
 def tiers_by_overlap(cvar: xr.DataArray, cvar_interval: xr.DataArray) -> xr.DataArray:
@@ -183,16 +184,15 @@ def tiers_by_overlap(cvar: xr.DataArray, cvar_interval: xr.DataArray) -> xr.Data
     array([2, 1, 1])
     """
     lower, upper = (cvar_interval.isel(bound=bound, drop=True) for bound in range(2))
-    above, below = lower > upper.rename(model="other"), upper < lower.rename(model="other")
-    return _assign_tiers(cvar, above | below)
+    return _assign_tiers(cvar, lower > upper.rename(model="other"))
 
 
-def _assign_tiers(cvar: xr.DataArray, distinct: xr.DataArray) -> xr.DataArray:
-    """Tiers over named dimensions, from the pairs that are separable."""
+def _assign_tiers(cvar: xr.DataArray, above: xr.DataArray) -> xr.DataArray:
+    """Tiers over named dimensions, from the pairs of which the first model lies above the other."""
     tier: xr.DataArray = xr.apply_ufunc(
         _climb,
         cvar,
-        distinct,
+        above,
         input_core_dims=[["model"], ["model", "other"]],
         output_core_dims=[["model"]],
         vectorize=True,
@@ -202,12 +202,12 @@ def _assign_tiers(cvar: xr.DataArray, distinct: xr.DataArray) -> xr.DataArray:
     return tier
 
 
-def _climb(cvar: NDArray[np.float64], distinct: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _climb(cvar: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Tiers of one list of models in the order of CVaR; missing ones stay 0."""
     tier = np.zeros(len(cvar), dtype=np.int64)
     number, members = 0, np.zeros(len(cvar), dtype=bool)
     for model in np.argsort(cvar, kind="stable")[: np.isfinite(cvar).sum()]:
-        if distinct[model, members].all():
+        if above[model, members].all():
             number += 1
             members[:] = False
         members[model] = True

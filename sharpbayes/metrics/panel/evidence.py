@@ -9,6 +9,8 @@ from sharpbayes.metrics.panel.tail import Weights, unit_weights, value_at_risk
 MIN_PROMPTS = 20
 # With fewer prompts in the tail CVaR is not compared.
 MIN_TAIL = 5
+# A model with less than this share of the prompts of others may have easier or harder ones.
+FEW_SHARED = 0.95
 ROUNDING = 1e-9
 
 

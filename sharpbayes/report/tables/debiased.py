@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from sharpbayes.errors import format_percent, join_names
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, has_tail
 from sharpbayes.metrics.stats.intervals import is_outside
 from sharpbayes.report.layout import has_converged
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
@@ -117,7 +117,8 @@ TABLES = (
 def people_sentences(view: View) -> Iterator[str]:
     """Yield what people's labels say of the lowest model, what that assumes, and if judges differ.
 
-    With fewer labelled prompts of a model than carry a comparison of means they say nothing.
+    With fewer labelled prompts of a model than carry a comparison of means they say nothing, and
+    with fewer than carry a tail they compare means.
     """
     if "debiased" not in view:
         return
@@ -131,7 +132,9 @@ def people_sentences(view: View) -> Iterator[str]:
         )
         return
     ppi = view.select({"estimator": "ppi"})
-    metrics = [m for m in ("cvar", "mean") if _has_intervals(ppi.select({"metric": m}))]
+    tail = labelled * (1.0 - float(view.results["profile"].attrs["alpha"]))
+    compared = ("cvar", "mean") if bool(has_tail(tail).all()) else ("mean",)
+    metrics = [name for name in compared if _has_intervals(ppi.select({"metric": name}))]
     metric = next(iter(metrics), "mean")
     names = lowest_models(ppi.select({"metric": metric})["debiased/estimate"])
     if not names:

@@ -73,6 +73,12 @@ def _similar(pairs_of_models: list[Labels]) -> list[str]:
     return [f"{pair['model']} ~ {pair['other']}" for pair in pairs_of_models]
 
 
+def _order(pair: Labels, differences: xr.DataArray) -> str:
+    """A pair in its order on the prompts of both."""
+    sign = "<" if float(differences.sel(pair)) < 0 else ">"
+    return f"{pair['model']} {sign} {pair['other']}"
+
+
 def _profile_note(view: View) -> str:
     """Unit, kind of interval, population and tolerance."""
     note = view.text(
@@ -86,7 +92,7 @@ def _profile_note(view: View) -> str:
 
 def _tiers(view: View) -> Iterator[Labels]:
     """Every tier with its models, and their pairs that are not, or still are, distinguishable."""
-    tier = view["profile/tier"].sortby(view["profile/cvar"])
+    tier, differences = view["profile/tier"].sortby(view["profile/cvar"]), cvar_differences(view)
     for value in np.unique(tier.to_numpy()[tier.to_numpy() > 0]):
         models = list(tier["model"].to_numpy()[tier == value])
         alike = not_separable(view, models)
@@ -96,7 +102,7 @@ def _tiers(view: View) -> Iterator[Labels]:
             "model": models,
             "models": ", ".join(models),
             "alike": ", ".join(_similar(alike)) or "-",
-            "apart": ", ".join(f"{pair['model']} < {pair['other']}" for pair in apart) or "-",
+            "apart": ", ".join(_order(pair, differences) for pair in apart) or "-",
         }
 
 

@@ -86,6 +86,12 @@ def test_a_new_tier_forgets_the_models_of_the_last():
     assert tiers(cvar, interval).values.tolist() == [1, 2, 2, 3]
 
 
+def test_a_pair_in_the_other_order_on_its_own_prompts_starts_no_tier():
+    cvar = cvars(1.0, 2.0)
+    on_shared = -cvar_difference(cvar)  # b is the safer one where both have prompts
+    assert tiers(cvar, around(on_shared, half=0.5)).values.tolist() == [1, 1]
+
+
 def test_a_model_without_cvar_is_in_no_tier():
     cvar = cvars(2.0, np.nan, 1.0)
     interval = around(cvar_difference(cvar), half=0.1)

@@ -1,0 +1,94 @@
+"""Which models are lowest by a metric: observed, by the posterior, and where the two dispute it."""
+
+import xarray as xr
+
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.panel import (
+    labels_where,
+    lowest_models,
+    models_by_risk,
+    not_separable,
+)
+from sharpbayes.report.wording import is_fitted
+
+# A model that is the lowest with this probability is surely so.
+CLOSE = 0.8
+
+
+def observed_lowest(view: View, metric: str) -> list[str]:
+    """Return the models of lowest observed value, several where they are equal."""
+    return lowest_models(view[f"profile/{metric}"])
+
+
+def probability_of_lowest(view: View, metric: str) -> xr.DataArray:
+    """Return the posterior probability of being lowest, over (model)."""
+    return view.select({"metric": metric})["joint/prob_lowest"].dropna("model")
+
+
+def likely_lowest(view: View, metric: str) -> list[str]:
+    """Return the models that are most probably the lowest."""
+    probability = probability_of_lowest(view, metric)
+    return labels_where(probability == probability.max())
+
+
+def similar_models(view: View, metric: str) -> list[str]:
+    """Return the models that the bootstrap does not distinguish from the lowest observed one."""
+    names, models = observed_lowest(view, metric), models_by_risk(view)
+    if metric == "cvar":
+        pairs = not_separable(view, models)
+        return [name for name in models if {"model": names[0], "other": name} in pairs]
+    difference = _difference_to_others(view, metric)
+    if difference is None:
+        return []
+    lower, upper = difference
+    return labels_where(~((lower > 0) | (upper < 0)))
+
+
+def lower_on_shared_prompts(view: View, metric: str) -> list[str]:
+    """Return the models that are lower than the lowest observed one on the prompts of both.
+
+    There are such where models have other prompts: the lowest one then has easier ones.
+    """
+    difference = _difference_to_others(view, metric)
+    return [] if difference is None else labels_where(difference[0] > 0)
+
+
+def _difference_to_others(view: View, metric: str) -> tuple[xr.DataArray, xr.DataArray] | None:
+    """Joint bounds of the lowest observed model less the others; None where there are none."""
+    path, names = f"profile_interval/{metric}_difference_joint", observed_lowest(view, metric)
+    if path not in view:
+        return None
+    others = [model for model in models_by_risk(view) if model not in names]
+    lower, upper = view[path].sel(model=names[0], other=others).transpose("bound", "other")
+    return lower, upper
+
+
+def is_distinguished(view: View, metric: str) -> bool:
+    """Return whether the bootstrap distinguishes the lowest observed model from all others."""
+    return (
+        f"profile_interval/{metric}_difference_joint" in view
+        and len(observed_lowest(view, metric)) == 1
+        and not similar_models(view, metric)
+        and not lower_on_shared_prompts(view, metric)
+    )
+
+
+def excluded_models(view: View, metric: str) -> list[str]:
+    """Return the models of which an interval does not contain the centre of the other method."""
+    return labels_where(view.select({"metric": metric})["joint/disagree"])
+
+
+def is_disputed(view: View, metric: str) -> bool:
+    """Return whether posterior and bootstrap contradict each other on which model is lowest.
+
+    They do where an interval of one excludes the other's centre of a model that either names, or
+    where the posterior is sure of another model. Where both name the same model, the bootstrap must
+    distinguish it from all others.
+    """
+    if not is_fitted(view) or len(models_by_risk(view)) == 1:
+        return False
+    observed, likely = observed_lowest(view, metric), likely_lowest(view, metric)
+    excluded = {*observed, *likely} & {*excluded_models(view, metric)}
+    if {*observed} & {*likely}:
+        return bool(excluded) and bool(similar_models(view, metric))
+    return bool(excluded) or float(probability_of_lowest(view, metric).max()) >= CLOSE
