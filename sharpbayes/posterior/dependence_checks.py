@@ -5,7 +5,6 @@ the same functions of ``metrics/``.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -164,8 +163,7 @@ def _draw_new_units(draws: ReplicateDraws, unit: str) -> ReplicateDraws:
     """Return draws with new prompts or items, whose ratings are replicated block by block."""
     rng = np.random.default_rng([draws.seed, UNIT_STREAM])
     posterior = draw_new_levels(draws.posterior, draws.design, unit, rng=rng)
-    empty = draws.predictive.drop_vars(list(draws.predictive.data_vars))
-    return replace(draws, posterior=posterior, predictive=empty, stream=UNIT_STREAM)
+    return draws.replicate_anew(posterior, stream=UNIT_STREAM)
 
 
 def _normalise(design: Design, categories: Categories) -> Floats:

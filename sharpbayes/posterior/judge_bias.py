@@ -110,14 +110,9 @@ def human_draws(draws: ReplicateDraws, ratings: Ratings) -> ReplicateDraws:
         }
         others = posterior.drop_vars(list(effects)).drop_dims("rater", errors="ignore")
         posterior = others.assign(effects)
-    return ReplicateDraws(
-        posterior,
-        draws.predictive.drop_vars(list(draws.predictive.data_vars)),
-        human_design(draws.design, ratings),
-        draws.seed,
-        member_columns={"judges": "rater"},
-        stream=RATING_STREAM,
-    )
+    design = human_design(draws.design, ratings)
+    by_people = draws.replicate_anew(posterior, design=design, stream=RATING_STREAM)
+    return replace(by_people, member_columns={"judges": "rater"})
 
 
 def human_interval_note(sources: Sequence[str], *, level: float) -> str:

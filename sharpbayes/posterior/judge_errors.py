@@ -1,6 +1,5 @@
 """What judges err in together: its size in a fit, and answers under an assumed correlation."""
 
-from dataclasses import replace
 from functools import reduce
 from operator import add
 
@@ -19,8 +18,6 @@ from sharpbayes.posterior.judge_bias import mean_of_term, summarise
 from sharpbayes.posterior.replicates import ReplicateDraws
 
 Floats = NDArray[np.float64]
-# Variance of the noise of one rating, in units of the latent scale.
-NOISE = {"logit": np.pi**2 / 3, "probit": 1.0}
 # Number of the random stream of severities apart from an assumed error, and of ratings by them.
 ERROR_STREAM = 0x5E44
 NAMES = {MACHINE: "shared_sd", FAMILY: "family_sd", JUDGE: "halo_sd"}
@@ -70,7 +67,7 @@ def error_covariance(posterior: xr.Dataset, design: Design, ratings: Ratings) ->
     if discriminations := design.terms_of("discrimination"):
         means = (mean_of_term(posterior, term, ratings, ["judge"]) for term in discriminations)
         log_factor = reduce(add, means)
-    noise = NOISE[design.link] * np.exp(-2.0 * log_factor) / _ratings_an_answer(ratings)
+    noise = design.noise_variance * np.exp(-2.0 * log_factor) / _ratings_an_answer(ratings)
     same = xr.DataArray(np.eye(len(labels)), {"judge": labels, "other_judge": labels})
     total = same * noise
     for term in design.terms_of("location"):
@@ -112,9 +109,7 @@ def assume_correlation(
         effects = posterior[term.name].transpose("chain", "draw", *term.dims)
         fresh = effects.copy(data=draw_effects(posterior, term, rng))
         severities[term.name] = (1.0 - share) * effects + np.sqrt(share * (1.0 - share)) * fresh
-    nothing = draws.predictive.drop_vars(list(draws.predictive.data_vars))
-    posterior = posterior.assign(severities)
-    return replace(draws, posterior=posterior, predictive=nothing, stream=ERROR_STREAM)
+    return draws.replicate_anew(posterior.assign(severities), stream=ERROR_STREAM)
 
 
 def _of_answers(term: Term) -> bool:

@@ -87,6 +87,18 @@ class ReplicateDraws:
         """Numbers of chains and of draws."""
         return self.predictive.sizes["chain"], self.predictive.sizes["draw"]
 
+    def replicate_anew(
+        self, posterior: xr.Dataset | None = None, *, stream: int, design: Design | None = None
+    ) -> "ReplicateDraws":
+        """Return the draws of another posterior or design, whose ratings are replicated anew."""
+        return replace(
+            self,
+            posterior=self.posterior if posterior is None else posterior,
+            predictive=self.predictive.drop_vars(list(self.predictive.data_vars)),
+            design=design or self.design,
+            stream=stream,
+        )
+
     def replicated_for(self, sources: Collection[str], units: int) -> "ReplicateDraws":
         """Return the draws with as many replicates as the sources of uncertainty ask for."""
         prompts = self.posterior.sizes.get("prompt", POPULATION_PROMPTS)

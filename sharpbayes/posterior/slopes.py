@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.bayes.design.design import Design, ScaledCovariate, Term
+from sharpbayes.bayes.design.design import Design, ScaledCovariate
 from sharpbayes.bayes.predict.replication import flatten_draws
 from sharpbayes.errors import format_list, format_percent
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
@@ -77,15 +77,9 @@ def _rows(posterior: xr.Dataset, design: Design, covariate: ScaledCovariate) -> 
     for term in terms[1:]:
         by, draws = " x ".join(term.dims), flatten_draws(posterior[term.name], *term.dims)
         for position in term.used_levels:
-            label = _level_label(term, int(position), design)
+            label = design.label_effect(term, int(position))
             name = f"{covariate.column}: {by} {label}"
             yield name, covariate.column, by, label, common + draws[:, position], step, span
-
-
-def _level_label(term: Term, position: int, design: Design) -> str:
-    """Label of a level of a term."""
-    cell = np.unravel_index(position, term.shape)
-    return " x ".join(design.coords[dim][code] for dim, code in zip(term.dims, cell, strict=True))
 
 
 def equal_columns(design: Design) -> list[str]:
@@ -103,14 +97,7 @@ def equal_draws(draws: ReplicateDraws) -> ReplicateDraws:
     """
     columns = equal_columns(draws.design)
     terms = tuple(term for term in draws.design.terms if term.column not in columns)
-    return ReplicateDraws(
-        draws.posterior,
-        draws.predictive.drop_vars(list(draws.predictive.data_vars)),
-        replace(draws.design, terms=terms),
-        draws.seed,
-        member_columns=draws.member_columns,
-        stream=EQUAL_STREAM,
-    )
+    return draws.replicate_anew(design=replace(draws.design, terms=terms), stream=EQUAL_STREAM)
 
 
 def equal_facts(design: Design, sources: Sequence[str], *, level: float) -> dict[str, object]:

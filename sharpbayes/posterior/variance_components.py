@@ -13,8 +13,6 @@ from sharpbayes.errors import format_percent
 from sharpbayes.metrics.panel.variance_components import COMPONENTS, share_of_variance
 from sharpbayes.metrics.stats.intervals import percentile_interval
 
-# Variance of the noise of a single rating on the latent scale, where discrimination is 1.
-NOISE = {"logit": np.pi**2 / 3, "probit": 1.0}
 # Components by the columns of a term; other terms with a judge are `judge x answer`.
 NAMES = {
     frozenset({"model"}): "model",
@@ -103,7 +101,7 @@ def _rating_noise(posterior: xr.Dataset, design: Design, ratings: Ratings) -> It
         effects = term.to_effects(flatten_draws(posterior[term.name], *term.dims))
         level = levels[:, column]
         log_factor += np.where(level >= 0, effects[:, level], 0.0)
-    noise = NOISE[design.link] * np.exp(-2.0 * log_factor)
+    noise = design.noise_variance * np.exp(-2.0 * log_factor)
     dimension = ratings.factors["dimension"]
     for code in range(len(dimension.labels)):
         count = np.bincount(combination[dimension.codes == code], minlength=len(levels))

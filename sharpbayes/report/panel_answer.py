@@ -205,8 +205,8 @@ class PanelAnswer:
         limit = "" if carried else "What the posterior gives, within that limit: "
         if self.is_disputed:
             limit = "What the posterior gives: "
-        first, probability = (f(self.view, "cvar") for f in (likely_lowest, probability_of_lowest))
-        return describe_lowest(self.view, self.models, first[0], probability, limit=limit)
+        first, probability = self.named_by("cvar")[0], probability_of_lowest(self.view, "cvar")
+        return describe_lowest(self.view, self.models, first, probability, limit=limit)
 
     def _bootstrap_beside(self, *, carried: bool) -> str:
         """What the bootstrap says of the same question."""

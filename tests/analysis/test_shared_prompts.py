@@ -252,7 +252,7 @@ def test_models_of_other_judges_are_not_compared(tmp_path):
 
 @pytest.mark.slow
 def test_easier_prompts_seldom_keep_a_limit_that_all_prompts_exceed(tmp_path):
-    """Two models of one law; m0 lacks the harder half, and the limit is its value on all prompts."""
+    """Two models of one law; m0 lacks the harder half, the limit is its value on all prompts."""
     rng, kept, kept_by_own = np.random.default_rng(20261126), 0, 0
     for study in range(40):
         table = frame(models=2, prompts=160, seed=study)

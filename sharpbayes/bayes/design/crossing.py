@@ -76,3 +76,13 @@ def _renumber(code: Index) -> tuple[Index, int]:
     used[code - low] = True
     number = used.cumsum(dtype=INDEX_TYPE) - INDEX_TYPE(1)
     return number[code - low], int(number[-1]) + 1
+
+
+def median_count(index: Index) -> float:
+    """Return the median number of ratings of the levels that have any; 0 where none has.
+
+    >>> median_count(np.array([0, 0, 0, 2, -1]))
+    2.0
+    """
+    counts = np.bincount(index[index >= 0])
+    return float(np.median(counts[counts > 0])) if counts.any() else 0.0

@@ -38,6 +38,10 @@ Structure = Literal["independent", "zero_sum", "correlated"]
 KERNEL_STRUCTURES: tuple[Structure, ...] = get_args(Structure)
 # Below this non-centring weight effects are sampled about the effects of their parents.
 CENTRED_BELOW = 0.75
+# An effect with this many ratings or more is sampled centred: its ratings say more than its prior.
+CENTRED_FROM = 8
+# Variance of the noise of a rating with discrimination 1, on the scale of severity.
+NOISE_VARIANCE = {"logit": np.pi**2 / 3, "probit": 1.0}
 
 
 @dataclass(frozen=True)
@@ -275,6 +279,17 @@ class Design:
         effects = sum(term.n_coordinates + term.n_sds + term.n_correlations for term in self.terms)
         cutpoints = sum(scale.n_cutpoints for scale in self.scales)
         return effects + cutpoints + int(self.careless is not None)
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the noise of a rating with discrimination 1, on the scale of severity."""
+        return NOISE_VARIANCE[self.link]
+
+    def label_effect(self, term: Term, position: int) -> str:
+        """Return the labels of an effect, such as ``aster x p01``."""
+        codes = np.unravel_index(position, term.shape)
+        labels = (self.coords[dim][code] for dim, code in zip(term.dims, codes, strict=True))
+        return " x ".join(labels)
 
     @property
     def traits(self) -> LikelihoodTraits:

@@ -182,7 +182,7 @@ def _constant_levels(term: Term, design: Design) -> Iterator[Issue]:
     np.maximum.at(high, term.index[used], numbers)
     constant = [level for level in term.used_levels if low[level] == high[level]]
     if constant:
-        names = format_list([_label(term, level, design) for level in constant], most=3)
+        names = format_list([design.label_effect(term, int(level)) for level in constant], most=3)
         problem = f"one number of {term.column} only in {names}"
         yield Issue(term.name, problem, "their slopes are drawn towards the common one")
 
@@ -215,7 +215,7 @@ def _few_ratings(term: Term, design: Design) -> Iterator[Issue]:
     """Levels without a rating (those of gap terms are not in results); an sd of few effects."""
     missing = np.setdiff1d(np.arange(term.size), term.used_levels)
     if len(missing) and term.kind != "gap":
-        names = [_label(term, level, design) for level in missing]
+        names = [design.label_effect(term, int(level)) for level in missing]
         single = f"no ratings of {format_list(names, most=3)}"
         crossing = f"{len(missing)} of {term.size} crossings have no ratings"
         problem = single if len(term.dims) == 1 else crossing
@@ -243,15 +243,9 @@ def _confounded(pair: tuple[Term, Term], design: Design) -> Iterator[Issue]:
         problem = f"acts on the same ratings as {fine.name}, level by level"
         yield Issue(coarse.name, problem, f"{consequence}: leave one out")
     elif single:
-        names = format_list([_label(coarse, level, design) for level in single], most=3)
+        names = format_list([design.label_effect(coarse, int(level)) for level in single], most=3)
         child = fine.dims[-1] if len(fine.dims) == 1 else fine.stem
         yield Issue(coarse.name, f"one {child} only in {names}", consequence)
-
-
-def _label(term: Term, level: np.integer, design: Design) -> str:
-    """Label of an effect."""
-    cell = np.unravel_index(level, term.shape)
-    return " x ".join(design.coords[dim][code] for dim, code in zip(term.dims, cell, strict=True))
 
 
 def _unused_categories(scale: ScaleRatings, design: Design) -> Iterator[Issue]:

@@ -7,9 +7,17 @@ from functools import partial
 import numpy as np
 
 from sharpbayes.bayes.design.careless import RATER, CarelessClass
-from sharpbayes.bayes.design.crossing import INDEX_TYPE, Index, cross, find_combinations, parent_of
+from sharpbayes.bayes.design.crossing import (
+    INDEX_TYPE,
+    Index,
+    cross,
+    find_combinations,
+    median_count,
+    parent_of,
+)
 from sharpbayes.bayes.design.design import (
     CENTRED_BELOW,
+    CENTRED_FROM,
     Design,
     ScaleRatings,
     Term,
@@ -22,14 +30,12 @@ from sharpbayes.bayes.design.slopes import find_slope_errors, index_slopes
 from sharpbayes.data.crowd import LABEL
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
+from sharpbayes.spec.consistency import ANY_GROUP
 from sharpbayes.spec.lines import dotted
 from sharpbayes.spec.model import Discrimination, Location, Model, Slope
 
-# An effect with this many ratings or more is sampled centred: its ratings say more than its prior.
-CENTRED_FROM = 8
 # Ratings say less of a factor of discrimination, or of a gap, than of a location.
 CENTRED_FROM_SHAPE = 400
-ANY_GROUP = "group:*"
 # Columns that a study may be without; terms over them are then omitted.
 OPTIONAL = {"own_family", MACHINE, FAMILY}
 # Columns that only repeated answers and judgements have; terms are then without them.
@@ -307,19 +313,13 @@ def _group_by_scale(index: Index, scale_of: Index, *, size: int) -> tuple[Index,
 
 def _guess_weight(term: Term, terms: Sequence[Term]) -> Term:
     """Weight of a location term, from the number of ratings or finer effects of each effect."""
-    counts = [_median_count(term.index)]
+    counts = [median_count(term.index)]
     for other in terms:
         if other.size > term.size:
             cells = parent_of(other.index, term.index, size=other.size)
             if cells is not None:
-                counts.append(_median_count(cells[other.used_levels]))
+                counts.append(median_count(cells[other.used_levels]))
     return replace(term, non_centring=float(min(counts) < CENTRED_FROM))
-
-
-def _median_count(index: Index) -> float:
-    """Median number of ratings of the levels that have any."""
-    counts = np.bincount(index[index >= 0])
-    return float(np.median(counts[counts > 0])) if counts.any() else 0.0
 
 
 def _set_weights(terms: Iterable[Term], weights: Mapping[str, float] | None) -> list[Term]:
@@ -355,7 +355,7 @@ def _index_gaps(ratings: Ratings, model: Model, scales: tuple[ScaleRatings, ...]
                 shape=(len(factor.labels), gaps),
                 index=index,
                 prior=model.thresholds.gap,
-                non_centring=float(_median_count(index) / gaps < CENTRED_FROM_SHAPE),
+                non_centring=float(median_count(index) / gaps < CENTRED_FROM_SHAPE),
                 mean_group=np.full_like(mean_group, -1) if used[0] < 0 else mean_group,
                 scale=position,
             )
@@ -366,5 +366,5 @@ def _index_discriminations(ratings: Ratings, model: Model) -> Iterator[Term]:
     for discrimination in model.discrimination:
         term = _index_term("discrimination", discrimination.by, ratings, discrimination)
         if min(term.shape) > 1 if term.zero_sum else len(np.unique(term.index)) > 1:
-            non_centring = float(_median_count(term.index) < CENTRED_FROM_SHAPE)
+            non_centring = float(median_count(term.index) < CENTRED_FROM_SHAPE)
             yield replace(term, non_centring=non_centring)

@@ -13,16 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from sharpbayes.bayes.design.crossing import INDEX_TYPE, Index, cross, parent_of
-from sharpbayes.bayes.design.design import Floats, ScaledCovariate, Term, dim_name
+from sharpbayes.bayes.design.crossing import INDEX_TYPE, cross, median_count, parent_of
+from sharpbayes.bayes.design.design import CENTRED_FROM, Floats, ScaledCovariate, Term, dim_name
 from sharpbayes.data.covariates import Covariate
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import did_you_mean, format_count
 from sharpbayes.spec.lines import KeyPath
 from sharpbayes.spec.model import Model, Slope
 
-# A deviation with this many ratings or more is sampled about the common slope.
-CENTRED_FROM = 8
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"none": np.asarray, "log": np.log}
 
 
@@ -135,7 +133,7 @@ def _deviations(slope: Slope, ratings: Ratings, numbers: Floats) -> Term:
         shape=shape,
         index=index,
         prior=slope.deviation,
-        non_centring=float(_median_count(index) < CENTRED_FROM),
+        non_centring=float(median_count(index) < CENTRED_FROM),
         mean_group=np.full(int(np.prod(shape)), -1, dtype=np.int64),
         covariate=numbers,
         column=slope.column,
@@ -145,12 +143,6 @@ def _deviations(slope: Slope, ratings: Ratings, numbers: Floats) -> Term:
 def _variable(column: str) -> str:
     """A column's name in variables of results, whose names have no slash."""
     return column.replace("/", "_")
-
-
-def _median_count(index: Index) -> float:
-    """Median number of ratings of the levels that have any."""
-    counts = np.bincount(index[index >= 0])
-    return float(np.median(counts[counts > 0])) if counts.any() else 0.0
 
 
 def _set_weight(term: Term, weights: Mapping[str, float] | None) -> Term:
