@@ -193,7 +193,10 @@ def _judges(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
 
 
 def _drift(now: xr.DataArray, then: xr.DataArray | None) -> xr.Dataset:
-    """How much higher each judge scores the answers of both releases than before."""
+    """How much higher each judge scores the answers of both releases than before.
+
+    The standard error is clustered by prompt: answers of several models to it are judged alike.
+    """
     unknown = xr.full_like(now.isel(model=0, prompt=0, drop=True), np.nan)
     none = xr.Dataset({"drift": unknown, "drift_error": unknown, "shared_answers": 0})
     if then is None:
@@ -202,11 +205,14 @@ def _drift(now: xr.DataArray, then: xr.DataArray | None) -> xr.Dataset:
     if not now.size:
         return none
     difference = now - then
-    count = difference.count(["model", "prompt"])
+    drift, count = difference.mean(["model", "prompt"]), difference.count(["model", "prompt"])
+    of_prompt = (difference - drift).sum("model")
+    prompts = difference.notnull().any("model").sum("prompt")
+    variance = (of_prompt**2).sum("prompt") * prompts / (prompts - 1).where(prompts > 1)
     return xr.Dataset(
         {
-            "drift": difference.mean(["model", "prompt"]),
-            "drift_error": difference.std(["model", "prompt"], ddof=1) / count**0.5,
+            "drift": drift,
+            "drift_error": variance**0.5 / count,
             "shared_answers": difference.notnull().any("judge").sum(),
         }
     ).reindex(judge=unknown["judge"])

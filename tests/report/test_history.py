@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
+from statsmodels.regression.linear_model import OLS
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
@@ -181,6 +182,11 @@ def test_a_drift_is_the_mean_change_of_a_judges_scores(releases, tree):
     assert float(data["drift"].sel(judge="ann")) == pytest.approx(float(difference.mean()))
     assert float(data["drift"].sel(judge="bob")) == pytest.approx(0.0)
     assert int(data["shared_answers"]) == 72
+    moved = difference.to_series().reset_index(name="moved")
+    fit = OLS(moved["moved"], np.ones(len(moved)))
+    clustered = fit.fit(cov_type="cluster", cov_kwds={"groups": moved["prompt"]})
+    assert float(data["drift_error"].sel(judge="ann")) == pytest.approx(clustered.bse.iloc[0])
+    assert clustered.bse.iloc[0] > 0
 
 
 def test_tables_have_a_column_for_each_release(tree):
