@@ -184,3 +184,30 @@ def test_models_of_other_judges_are_not_compared(tmp_path):
     weighed = View(weigh(results, {"same": reload_study(results.attrs).weights}))
     [orders] = [table for table in MODEL_TABLES if table.title == ORDERS]
     assert [row["lowest"] for row in orders.rows(weighed)] == ["cannot tell"]
+
+
+@pytest.mark.parametrize(
+    ("trials", "are_unequal"), [({"m0": 3}, True), ({"m0": 3, "m1": 3}, False)]
+)
+def test_models_that_were_scored_more_often_are_not_compared(tmp_path, trials, are_unequal):
+    """Trials are averaged before harm, which noise raises."""
+    table = frame(models=2, prompts=100, seed=8)
+    numbered = [
+        table[table["model"] == model].assign(trial=number)
+        for model in ("m0", "m1")
+        for number in range(trials.get(model, 1))
+    ]
+    results = measured(tmp_path, pd.concat(numbered), roles=', trial = "trial"')
+    evidence = results["evidence"]
+    expected = [[trials.get(model, 1)] * 3 for model in ("m0", "m1")]
+    np.testing.assert_allclose(evidence["judge_trials"], expected)
+    limits = " ".join(json.loads(evidence.attrs["limits"]))
+    assert (
+        "Models were not scored equally often: ann scored an answer of m0 3 times and one of m1 "
+        "once; bob scored"
+    ) in limits or not are_unequal
+    assert ("equally often" in limits) == are_unequal
+    assert ("distinguishable" in json.loads(evidence.attrs["carried"])) != are_unequal
+    text = " ".join(answer(results))
+    assert ("The values of each model are those of its own judges" in text) == are_unequal
+    assert "can be compared" not in text or not are_unequal
