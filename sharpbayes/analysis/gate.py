@@ -15,7 +15,7 @@ from sharpbayes.analysis.gate_study import (
     Comparison,
 )
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
-from sharpbayes.analysis.rare_differences import bound_rare_differences
+from sharpbayes.analysis.rare_differences import bound_rare_differences, raise_prompts_needed
 from sharpbayes.analysis.tolerance import select_value
 from sharpbayes.errors import SpecError
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, is_saturated, tail_prompts
@@ -103,6 +103,8 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     bounds = bounds.clip(-limit, limit)
     group = describe_gate(margin, difference, deviations, bounds, gate, prompts=prompts)
     group = _need_unseen(group, is_flat, prompts=prompts)
+    if not comparison.anchors:
+        group = raise_prompts_needed(group, plan, limit, confidence=gate.confidence)
     group["value"] = values.sel(model=[CANDIDATE, REFERENCE]).rename(model="side")
     group["drift"] = drift_of_judges(values)
     group["difference_without"] = _without_judges(comparison, margin)
