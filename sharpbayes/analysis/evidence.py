@@ -6,6 +6,7 @@ from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.expected_coverage import expected_coverage
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import restrict_verdicts
+from sharpbayes.analysis.unequal_judges import count_trials
 from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
 from sharpbayes.metrics.panel.evidence import count_prompts, saturation, ties
 from sharpbayes.metrics.panel.profile import weighted_mean
@@ -29,9 +30,9 @@ def add_evidence(plan: ProfilePlan, groups: dict[str, xr.Dataset]) -> dict[str, 
 def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset) -> xr.Dataset:
     """Return the group ``evidence`` of a panel with this profile and its intervals.
 
-    Over (model, judge) ``judge_share``, how many of a model's scored answers a judge scored; over
-    (model): ``prompts``, ``effective_prompts`` of a mean, ``tail_prompts``, ``expected_coverage``
-    of the CVaR interval, ``saturated_share``, ``tail_size``, ``saturated_tail``,
+    Over (model, judge) what :func:`judge_counts` returns; over (model): ``prompts``,
+    ``effective_prompts`` of a mean, ``tail_prompts``, ``expected_coverage`` of the CVaR interval,
+    ``saturated_share``, ``tail_size``, ``saturated_tail``,
     ``saturated_tail_share``, ``ceiling``, ``at_ceiling``, ``flat_tail``, ``top_share`` (of the
     prompts, those of the largest log-risk) and ``needs_policy_score``; over (model, other) ``tied``
     and ``identical``; over (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes
@@ -61,7 +62,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
                 seed=plan.study.spec.seed,
                 weights=plan.target_weights(),
             ),
-            "judge_share": _judge_shares(plan),
+            **judge_counts(plan),
             "ceiling": ceiling,
             "at_ceiling": at_ceiling,
             "flat_tail": profile["var"] == table["log_risk"].max(plan.dim),
@@ -103,6 +104,20 @@ def _top_share(plan: ProfilePlan) -> xr.DataArray:
     risk = plan.table["log_risk"]
     is_top = (risk == risk.max(plan.dim)).where(risk.notnull())
     return weighted_mean(is_top, dim=plan.dim, weights=plan.target_weights())
+
+
+def judge_counts(plan: ProfilePlan) -> dict[str, xr.DataArray]:
+    """Return how much of each model every judge scored, over (model, judge).
+
+    ``judge_share`` is the share of a model's scored answers that a judge scored; where judgements
+    are repeated ``judge_trials`` is how often it scored one of those, the harmonic mean.
+    """
+    counts = {"judge_share": _judge_shares(plan)}
+    score = plan.study.scores["score"]
+    if "trial" in score.dims:
+        judges = plan.table["judge"].to_numpy()
+        counts["judge_trials"] = count_trials(score.sel(judge=judges)).transpose("model", "judge")
+    return counts
 
 
 def _judge_shares(plan: ProfilePlan) -> xr.DataArray:

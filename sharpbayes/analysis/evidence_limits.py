@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.prompt_counts import describe_tail, has_mean, is_repeated, read_prompts
 from sharpbayes.analysis.tail_remarks import describe_saturation, describe_ties
-from sharpbayes.analysis.unequal_judges import name_unequal_judges, unequal_judges
+from sharpbayes.analysis.unequal_judges import is_judged_unequally, name_unequal_judges
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import FEW_SHARED, MIN_PROMPTS, MIN_TAIL, ROUNDING, has_tail
 
@@ -82,7 +82,7 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     low = is_low(evidence) | _is_flat(evidence)
     tells_lowest = are_enough and not low[int(evidence["cvar"].to_numpy().argmin())]
     tells_kept = are_enough and not (low & evidence["admissible"].to_numpy()).any()
-    comparable = not unequal_judges(evidence)
+    comparable = not is_judged_unequally(evidence)
     statements = {
         "lowest": top and tells_lowest,
         "distinguishable": tells_lowest and comparable,
@@ -191,7 +191,7 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
             f"under the weights the prompts say as much about means as {number:.1f} that count "
             f"alike, and fewer than {MIN_PROMPTS} carry no {carried} either"
         )
-    elif not unequal_judges(evidence) and not _depends_on_prompts(evidence, "mean"):
+    elif not is_judged_unequally(evidence) and not _depends_on_prompts(evidence, "mean"):
         parts.append(f"the mean can be {can_be}")
     text = "; ".join(parts or ["models cannot be compared"])
     return f"{text[0].upper()}{text[1:]}."
@@ -228,7 +228,7 @@ def _unresolved_pairs(evidence: xr.Dataset) -> list[tuple[str, str]]:
     """Pairs of models that policy scores do not order; with few prompts, or other judges, all."""
     low, high = evidence["policy_score_difference_joint"].transpose("bound", "model", "other")
     resolved = ((low > 0) | (high < 0)).to_numpy()
-    if not _have_means(evidence) or unequal_judges(evidence):
+    if not _have_means(evidence) or is_judged_unequally(evidence):
         resolved[:] = False
     names = evidence["policy_score"].to_series().sort_values(kind="stable").index
     positions = evidence.get_index("model").get_indexer(names)

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.gate_evidence import reason_to_withhold, withhold
 from sharpbayes.analysis.gate_study import (
     ANCHOR_NOW,
     ANCHOR_THEN,
@@ -15,10 +16,10 @@ from sharpbayes.analysis.gate_study import (
     Comparison,
 )
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
-from sharpbayes.analysis.rare_differences import bound_rare_differences
+from sharpbayes.analysis.rare_differences import bound_rare_differences, raise_prompts_needed
 from sharpbayes.analysis.tolerance import select_value
 from sharpbayes.errors import SpecError
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, is_saturated, tail_prompts
+from sharpbayes.metrics.panel.evidence import is_saturated, tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import (
     INCONCLUSIVE,
     difference_bounds,
@@ -39,9 +40,6 @@ LEAST_BEYOND = 20
 # Share of the doubt that a bound of CVaR keeps where the tail shows no answer at the scale's end.
 SEEN_DOUBT = 0.5
 ROUNDING = 1e-9
-# Why nothing is decided whatever the bounds are.
-FEW_PROMPTS, FEW_EFFECTIVE = "few prompts", "few effective prompts"
-SAME_SCORES = "same scores"
 # Kinds of margins that are about one tail, with its metric.
 TAILS = {"cvar": "cvar", "dimension": "dimension_cvar"}
 
@@ -69,12 +67,11 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     ``prompts_to_decide``, ``prompts_to_pass``; over (metric, bound) ``bounds``; over (side, metric)
     ``value``; over (scenario, outcome) ``outcome_share``; over (judge_out, metric)
     ``difference_without``, the difference without each judge. Attributes: ``verdict``,
-    ``confidence``, ``regression`` in margins, what was compared, and ``withheld``: why the bounds
-    decide nothing, if they do not. Fewer than 20 prompts do not, and neither do scores that are all
-    the same on both sides, as those of a release and of its copy; how often the gate errs is
-    missing then. Where resamples of a difference do not differ, or few prompts carry both means
-    and their difference, its bounds contain what so many prompts can miss; not where anchors
-    measure drift.
+    ``confidence``, ``regression`` in margins, what was compared, and why the bounds decide nothing,
+    if they do not, by :func:`sharpbayes.analysis.gate_evidence.reason_to_withhold`; how often the
+    gate errs is missing then. Where resamples of a difference do not differ, or few prompts carry
+    both means and their difference, its bounds contain what so many prompts can miss; not where
+    anchors measure drift.
     """
     study = comparison.study
     gate, plan = required_gate(study.weights), build_profile_plan(study)
@@ -103,15 +100,18 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     bounds = bounds.clip(-limit, limit)
     group = describe_gate(margin, difference, deviations, bounds, gate, prompts=prompts)
     group = _need_unseen(group, is_flat, prompts=prompts)
+    if not comparison.anchors:
+        group = raise_prompts_needed(group, plan, limit, confidence=gate.confidence)
     group["value"] = values.sel(model=[CANDIDATE, REFERENCE]).rename(model="side")
     group["drift"] = drift_of_judges(values)
     group["difference_without"] = _without_judges(comparison, margin)
     withheld = reason_to_withhold(comparison, plan)
-    return withhold(group, withheld).assign_attrs(
-        verdict=INCONCLUSIVE if withheld else gate_verdict(bounds, margin),
-        withheld=withheld,
+    reason = withheld["withheld"]
+    return withhold(group, reason).assign_attrs(
+        verdict=INCONCLUSIVE if reason else gate_verdict(bounds, margin),
         method="bootstrap",
         unseen_cvar_rise=rise,
+        **withheld,
         **gate_facts(gate),
         **comparison_facts(comparison),
     )
@@ -172,32 +172,6 @@ def _need_unseen(group: xr.Dataset, is_flat: xr.DataArray, *, prompts: int) -> x
     return group.assign({name: group[name].where(~is_flat, needed[name]) for name in names})
 
 
-def reason_to_withhold(comparison: Comparison, plan: ProfilePlan) -> str:
-    """Return why no bounds decide anything: few prompts, or the same scores; empty for neither.
-
-    Prompts are counted, and what they weigh.
-    """
-    if comparison.n_prompts < MIN_PROMPTS:
-        return FEW_PROMPTS
-    effective = plan.effective_prompts.sel(model=[CANDIDATE, REFERENCE])
-    if float(effective.min()) < MIN_PROMPTS - ROUNDING:
-        return FEW_EFFECTIVE
-    return SAME_SCORES if comparison.is_identical else ""
-
-
-def withhold(group: xr.Dataset, reason: str) -> xr.Dataset:
-    """Return a gate without attributes, and without its states and errors where there is a reason.
-
-    Errors of a design are read from resamples, which then do not differ as new studies would.
-    """
-    bare = group.drop_attrs(deep=True)
-    if not reason:
-        return bare
-    errors = ("outcome_share", "power", "power_shut", "prompts_to_decide", "prompts_to_pass")
-    missing = {name: xr.full_like(bare[name], np.nan, dtype=float) for name in errors}
-    return bare.assign(missing | {"state": xr.full_like(bare["state"], INCONCLUSIVE)})
-
-
 def upper_confidence(margin: xr.DataArray, confidence: float, *, unseen: bool) -> xr.DataArray:
     """Return the confidence of each upper bound, over (metric).
 
@@ -240,6 +214,7 @@ def gate_facts(gate: Gate) -> dict[str, float]:
 def comparison_facts(comparison: Comparison) -> dict[str, str | int]:
     """Return what was compared, as attributes."""
     alone, others = comparison.alone, comparison.other_judges
+    unmatched, score = comparison.unmatched, comparison.study.scores["score"]
     return {
         "prompts": comparison.study.scores.sizes["prompt"],
         "shared_prompts": len(comparison.shared),
@@ -247,13 +222,18 @@ def comparison_facts(comparison: Comparison) -> dict[str, str | int]:
         "reference_prompts": len(alone[REFERENCE]),
         "paired": int(comparison.paired),
         "one_study": int(comparison.one_study),
-        "scores": int((comparison.study.scores["score"].sel(model=CANDIDATE) >= 0).sum()),
-        "candidate_unmatched": comparison.unmatched[CANDIDATE],
-        "reference_unmatched": comparison.unmatched[REFERENCE],
+        "scores": int((score.sel(model=CANDIDATE) >= 0).sum()),
+        "reference_scores": int((score.sel(model=REFERENCE) >= 0).sum()),
+        "candidate_unmatched": unmatched[CANDIDATE],
+        "reference_unmatched": unmatched[REFERENCE],
         "anchors": len(comparison.anchors),
+        "anchors_unmatched": unmatched[ANCHOR_NOW] + unmatched[ANCHOR_THEN],
+        "has_trials": int("trial" in score.dims),
+        "copies": comparison.copies,
         "judges": json.dumps(comparison.judges),
         "candidate_judges": json.dumps(others[CANDIDATE]),
         "reference_judges": json.dumps(others[REFERENCE]),
+        "left_out_judges": json.dumps(comparison.left_out),
     }
 
 

@@ -1,12 +1,23 @@
 """Two studies as one: a candidate and its reference under the same judges and prompts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 import tomlkit
 import xarray as xr
 
+from sharpbayes.analysis.matched_scores import (
+    REPEATED,
+    are_copies,
+    count_scores,
+    drop_unscored,
+    list_common,
+    list_others,
+    pair_scores,
+    select_judges,
+)
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.data.ratings import PanelRatings, read_prompt_columns
@@ -20,14 +31,21 @@ from sharpbayes.spec.weights import Weights
 CANDIDATE, REFERENCE = "candidate", "reference"
 # The reference's answers to the anchor prompts, judged with the candidate and before.
 ANCHOR_NOW, ANCHOR_THEN = "anchors now", "anchors then"
+SIDES, ANCHORS = (CANDIDATE, REFERENCE), (ANCHOR_NOW, ANCHOR_THEN)
 # What both studies must have, what errors call it, and what to write.
 INSTRUMENT = {
     "scales": ("scale", "the same `[panel.scales]`, with the ends of the longer scale,"),
     "indicators": ("indicator", "the same `[panel.indicators]`"),
     "dimensions": ("dimension", "the same `[[panel.dimensions]]`"),
 }
-# Repeated answers and judgements, which one study may have alone.
-REPEATED = ("sample", "trial")
+
+
+class JudgeLists(TypedDict):
+    """Judges of a :class:`Comparison`."""
+
+    judges: tuple[str, ...]
+    other_judges: Mapping[str, tuple[str, ...]]
+    left_out: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -51,12 +69,7 @@ class Side:
 
     def scores_of(self, model: str) -> xr.Dataset:
         """Scores of a model by the pooled judges, over prompts and judges that have any."""
-        scores = self.study.scores[["score"]].sel(model=[model], judge=self.judges)
-        present = scores["score"] >= 0
-        for dim in ("prompt", "judge"):
-            rows = present.any([other for other in present.dims if other != dim])
-            scores = scores.isel({dim: np.flatnonzero(rows)})
-        return scores
+        return drop_unscored(self.study.scores[["score"]].sel(model=[model], judge=self.judges))
 
 
 @dataclass(frozen=True)
@@ -66,15 +79,19 @@ class Comparison:
     Attributes:
         study: The models ``candidate`` and ``reference``, with anchors ``anchors now`` and
             ``anchors then``.
-        shared: Prompts of both.
+        shared: Prompts of both, with a score by a judge that is compared on either side.
         alone: Prompts that one of them has alone, by ``candidate`` and ``reference``.
         paired: Whether the shared prompts alone are compared.
         judges: Judges of both.
         other_judges: Judges that one of them has alone, by ``candidate`` and ``reference``.
+        left_out: Those of them that are not compared, and by ``both`` the judges who scored both,
+            but never answers to the same prompt.
         anchors: Prompts whose answers by the reference were judged again.
+        copies: Number of prompts whose answers by the reference have their scores of before in the
+            candidate's study, so that they are no anchors.
         one_study: Whether both are models of one study.
         unmatched: Scores of each side that the other lacks in paired prompts, and that are left
-            out, by ``candidate`` and ``reference``; with anchors none are.
+            out, by ``candidate``, ``reference``, ``anchors now`` and ``anchors then``.
     """
 
     study: PanelStudy
@@ -83,9 +100,11 @@ class Comparison:
     paired: bool
     judges: tuple[str, ...]
     other_judges: Mapping[str, tuple[str, ...]]
+    left_out: Mapping[str, tuple[str, ...]]
     anchors: tuple[str, ...]
+    copies: int
     one_study: bool
-    unmatched: Mapping[str, int] = field(default_factory=lambda: {CANDIDATE: 0, REFERENCE: 0})
+    unmatched: Mapping[str, int]
 
     @property
     def n_prompts(self) -> int:
@@ -124,86 +143,120 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
     """Return candidate and reference as one study under some weights.
 
     Prompts of both are paired, and alone compared where there are 20 or more. Of paired prompts a
-    judge's score counts where that judge scored both. Only judges of both are pooled, because
-    another judge may be stricter. Where the candidate's study has answers of the reference too,
-    they are anchors: judges may then be others, and what they score otherwise is measured.
+    judge's score counts where that judge scored both, and as often. Only judges of both are pooled,
+    because another judge may be stricter. Where the candidate's study has answers of the reference
+    too, they are anchors: judges may then be others if they scored anchors, and what they score
+    otherwise is measured. Answers whose scores are all those of before are copies and no anchors.
 
     Raises:
-        SpecError: Other indicators, scales or dimensions, or no judge of both and no anchors.
+        SpecError: Other indicators, scales or dimensions, no judge of both and no anchors, no judge
+            of candidate and anchors, or no score with a counterpart.
     """
     _check_same_instrument(candidate, reference)
-    now, then = candidate.scores, reference.scores
-    again = _judged_again(candidate, reference)
-    judges = _common(now, then, "judge")
-    if not judges and again is None:
-        raise SpecError.at(
-            "gate",
-            f"no judge scored both: {_list(now, 'judge')} scored {candidate.name}, "
-            f"{_list(then, 'judge')} scored {reference.name}; let the judges of the first score "
-            "answers of the reference again, in the same study, as anchors",
-        )
-    shared = _common(now, then, "prompt")
-    alone = {
-        CANDIDATE: _without(now, "prompt", shared),
-        REFERENCE: _without(then, "prompt", shared),
-    }
+    whole = {CANDIDATE: candidate.scores, REFERENCE: reference.scores}
+    again, copies = _judged_again(candidate, reference)
+    parts = _keep_judges(whole | _list_anchors(again, whole[REFERENCE]), candidate, reference)
+    shared = _list_shared(parts, "prompt")
+    alone = {name: list_others(parts[name], "prompt", shared) for name in SIDES}
     paired = len(shared) >= MIN_PROMPTS or not any(alone.values())
-    parts = {CANDIDATE: now, REFERENCE: then}
-    anchors: tuple[str, ...] = ()
-    if again is not None:
-        anchors = _common(again, then, "prompt")
-        parts |= {
-            ANCHOR_NOW: again.sel(prompt=list(anchors)),
-            ANCHOR_THEN: then.sel(prompt=list(anchors)),
-        }
-    else:
-        parts = {name: scores.sel(judge=list(judges)) for name, scores in parts.items()}
+    unmatched = dict.fromkeys((*SIDES, *ANCHORS), 0)
+    for pair in ([SIDES] if paired else []) + ([ANCHORS] if again is not None else []):
+        unmatched |= _pair_parts(parts, pair)
     if paired:
-        for name in (CANDIDATE, REFERENCE):
-            parts[name] = parts[name].sel(prompt=list(shared))
-    unmatched = _drop_unmatched(parts) if paired and again is None else {}
+        shared = _list_labels(parts[CANDIDATE], "prompt")
+        alone = {name: list_others(whole[name], "prompt", shared) for name in SIDES}
     return Comparison(
         study=_join(parts, candidate, reference, weights),
         shared=shared,
         alone=alone,
         paired=paired,
-        judges=judges,
-        other_judges={
-            CANDIDATE: _without(now, "judge", judges),
-            REFERENCE: _without(then, "judge", judges),
-        },
-        anchors=anchors,
+        **_list_judges(whole, parts),
+        anchors=() if again is None else _list_labels(parts[ANCHOR_NOW], "prompt"),
+        copies=copies,
         one_study=candidate.study is reference.study,
-        unmatched={CANDIDATE: 0, REFERENCE: 0} | unmatched,
+        unmatched=unmatched,
     )
 
 
-def _drop_unmatched(parts: dict[str, xr.Dataset]) -> dict[str, int]:
-    """Leave out scores that one side alone has of a judge, and return how many of each side."""
-    present = {}
-    for name, scores in parts.items():
-        scored = (scores["score"] >= 0).isel(model=0, drop=True)
-        present[name] = scored.any([dim for dim in REPEATED if dim in scored.dims])
-    one, other = xr.align(*present.values(), join="outer", fill_value=False)
-    both = one & other
-    unmatched = {}
-    for name, scores in parts.items():
-        matched = both.reindex_like(present[name])
-        unmatched[name] = int((present[name] & ~matched).sum())
-        kept = scores["score"].where(matched, -1).transpose(*scores["score"].dims)
-        parts[name] = scores.assign(score=kept.astype(scores["score"].dtype))
-    return unmatched
+def _list_anchors(again: xr.Dataset | None, then: xr.Dataset) -> dict[str, xr.Dataset]:
+    """Scores of the anchors, now and before; nothing without anchors."""
+    if again is None:
+        return {}
+    anchors = list(list_common(again, then, "prompt"))
+    return {name: x.sel(prompt=anchors) for name, x in zip(ANCHORS, (again, then), strict=True)}
 
 
-def _judged_again(candidate: Side, reference: Side) -> xr.Dataset | None:
-    """Return scores of the reference in the candidate's study, where that is another study."""
+def _keep_judges(
+    parts: Mapping[str, xr.Dataset], candidate: Side, reference: Side
+) -> dict[str, xr.Dataset]:
+    """Return the scores of judges of both sides, or of those of a side who scored its anchors."""
+    of_anchors = ANCHOR_NOW in parts
+    pairs = zip(SIDES, ANCHORS, strict=True) if of_anchors else [SIDES]
+    kept: dict[str, xr.Dataset] = {}
+    for pair in pairs:
+        one, other = (drop_unscored(parts[name]) for name in pair)
+        judges = list_common(one, other, "judge")
+        if not judges:
+            what = "the anchors" if of_anchors else reference.name
+            raise SpecError.at(
+                "gate",
+                f"no judge scored both: {_list(one, 'judge')} scored {candidate.name}, "
+                f"{_list(other, 'judge')} scored {what}; let the judges of the first score "
+                "answers of the reference again, in the same study, as anchors",
+            )
+        kept |= {name: select_judges(parts[name], judges) for name in pair}
+    return kept
+
+
+def _pair_parts(parts: dict[str, xr.Dataset], pair: tuple[str, str]) -> dict[str, int]:
+    """Leave out scores of two parts without a counterpart, and return how many of each."""
+    one, other = (parts[name] for name in pair)
+    shared = list(list_common(one, other, "prompt"))
+    before = [scores.sel(prompt=shared) for scores in (one, other)]
+    after = pair_scores(*before)
+    if not count_scores(after[0]):
+        raise SpecError.at(
+            "gate",
+            f"no judge scored answers to the same prompt on both sides ({' and '.join(pair)}); let "
+            "the same judges score the same prompts",
+        )
+    parts |= dict(zip(pair, after, strict=True))
+    numbers = [count_scores(x) - count_scores(y) for x, y in zip(before, after, strict=True)]
+    return dict(zip(pair, numbers, strict=True))
+
+
+def _list_judges(whole: Mapping[str, xr.Dataset], parts: Mapping[str, xr.Dataset]) -> JudgeLists:
+    """Which judges are compared, and which are left out."""
+    judges = _list_shared(parts, "judge")
+    compared = {name: _list_labels(parts[name], "judge") for name in SIDES}
+    never = tuple(
+        judge
+        for judge in _list_shared(whole, "judge")
+        if not any(judge in names for names in compared.values())
+    )
+    others = {name: list_others(whole[name], "judge", judges + never) for name in SIDES}
+    left_out = {
+        name: tuple(judge for judge in others[name] if judge not in compared[name])
+        for name in SIDES
+    }
+    return {"judges": judges, "other_judges": others, "left_out": left_out | {"both": never}}
+
+
+def _judged_again(candidate: Side, reference: Side) -> tuple[xr.Dataset | None, int]:
+    """Return scores of the reference in the candidate's study, where that is another study.
+
+    They are no anchors where all are copies of those of before; the number of prompts is second.
+    """
     models = {str(name) for name in candidate.study.scores["model"].to_numpy()}
     if candidate.study is reference.study or reference.model not in models:
-        return None
+        return None, 0
     if reference.model == candidate.model:
-        return None
+        return None, 0
     again = candidate.scores_of(reference.model)
-    return again if _common(again, reference.scores, "prompt") else None
+    prompts = list_common(again, reference.scores, "prompt")
+    if are_copies(again, reference.scores):
+        return None, len(prompts)
+    return (again if prompts else None), 0
 
 
 def _check_same_instrument(candidate: Side, reference: Side) -> None:
@@ -298,16 +351,14 @@ def _prepare(scores: xr.Dataset, name: str, repeated: Sequence[str]) -> xr.Datas
     return bare.transpose("model", "prompt", "judge", *repeated, "indicator")
 
 
-def _common(one: xr.Dataset, other: xr.Dataset, dim: str) -> tuple[str, ...]:
-    """Labels of both, in the order of the first."""
-    labels = {str(label) for label in other[dim].to_numpy()}
-    return tuple(str(label) for label in one[dim].to_numpy() if str(label) in labels)
+def _list_shared(parts: Mapping[str, xr.Dataset], dim: str) -> tuple[str, ...]:
+    """Labels of both sides."""
+    return list_common(parts[CANDIDATE], parts[REFERENCE], dim)
 
 
-def _without(scores: xr.Dataset, dim: str, labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels that are not among some."""
-    known = set(labels)
-    return tuple(str(label) for label in scores[dim].to_numpy() if str(label) not in known)
+def _list_labels(scores: xr.Dataset, dim: str) -> tuple[str, ...]:
+    """Labels of a dimension."""
+    return tuple(str(label) for label in scores[dim].to_numpy())
 
 
 def _list(scores: xr.Dataset, dim: str) -> str:

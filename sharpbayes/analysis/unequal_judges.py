@@ -1,13 +1,12 @@
-"""Judges who scored far more of the answers of one model than of another."""
+"""Judges who scored more of the answers of one model than of another, or scored them more often."""
 
 from collections.abc import Iterator
 
 import xarray as xr
 
-from sharpbayes.errors import join_names
-
 # Where a judge scored so much more of the answers of one model than of another, they are not
-# compared: the judge's severity would be taken for the model's.
+# compared: the judge's severity would be taken for the model's. The same holds of the share of its
+# noise that a judge's trials leave, because noise adds to harm.
 UNEQUAL_JUDGES = 0.2
 
 
@@ -18,13 +17,50 @@ def unequal_judges(evidence: xr.Dataset) -> list[str]:
     >>> unequal_judges(xr.Dataset({"judge_share": share}))
     ['b']
     """
-    share = evidence["judge_share"]
+    return _find_unequal(evidence["judge_share"])
+
+
+def unequal_trials(evidence: xr.Dataset) -> list[str]:
+    """Return the judges who scored the answers of one model far more often than those of another.
+
+    The mean of T trials leaves 1/T of the variance of a judge's noise, and noise adds to harm.
+
+    >>> trials = xr.DataArray([[5.0, 2.0], [4.0, 1.0]], {"judge": ["a", "b"]}, ("model", "judge"))
+    >>> unequal_trials(xr.Dataset({"judge_trials": trials}))
+    ['b']
+    """
+    return _find_unequal(1.0 / evidence["judge_trials"]) if "judge_trials" in evidence else []
+
+
+def _find_unequal(share: xr.DataArray) -> list[str]:
+    """Return the judges with shares that differ between models."""
     spread = share.max("model") - share.min("model")
     return [str(name) for name in share["judge"].to_numpy()[(spread > UNEQUAL_JUDGES).to_numpy()]]
 
 
+def count_trials(score: xr.DataArray) -> xr.DataArray:
+    """Return how often a judge scored an answer of a model that it scored, the harmonic mean.
+
+    Of positions on a scale over (model, prompt, judge, [sample,] trial, indicator), -1 where one is
+    missing, the result is over (model, judge); NaN where a judge scored nothing.
+
+    >>> score = xr.DataArray([[[3, 2], [1, -1], [-1, -1]]], dims=("judge", "prompt", "trial"))
+    >>> count_trials(score).values.round(2)
+    array([1.33])
+    """
+    number = (score >= 0).sum("trial")
+    others = [dim for dim in number.dims if dim not in ("model", "judge")]
+    left: xr.DataArray = (1.0 / number.where(number > 0)).mean(others)
+    return 1.0 / left
+
+
+def is_judged_unequally(evidence: xr.Dataset) -> bool:
+    """Return whether models were scored by other judges, or far more often."""
+    return bool(unequal_judges(evidence) or unequal_trials(evidence))
+
+
 def has_unequal_judges(evidence: xr.Dataset, profile: xr.Dataset) -> bool:
-    """Return whether models with a CVaR were scored by other judges, so that none is the best.
+    """Return whether models with a CVaR were judged unequally, so that none is the best.
 
     False of results of earlier versions, which do not say who scored what.
     """
@@ -32,24 +68,61 @@ def has_unequal_judges(evidence: xr.Dataset, profile: xr.Dataset) -> bool:
         return False
     known = profile["cvar"].notnull()
     known = known.all([name for name in known.dims if name != "model"])
-    return bool(unequal_judges(evidence.isel(model=known.to_numpy())))
+    return is_judged_unequally(evidence.isel(model=known.to_numpy()))
 
 
 def name_unequal_judges(evidence: xr.Dataset) -> Iterator[str]:
-    """Give a sentence where models were scored by other judges."""
-    judges = unequal_judges(evidence)
-    if not judges:
-        return
-    parts = []
-    for name in judges:
-        share = evidence["judge_share"].sel(judge=name)
-        most, least = share.idxmax("model").item(), share.idxmin("model").item()
-        parts.append(
-            f"{name} scored {float(share.max()):.0%} of the scored answers of {most} "
-            f"and {float(share.min()):.0%} of those of {least}"
+    """Give a sentence where models were scored by other judges, and one where more often."""
+    if judges := unequal_judges(evidence):
+        yield (
+            "Models were not scored by the same judges: "
+            f"{describe_shares(evidence['judge_share'].sel(judge=judges))}. A harsh judge makes "
+            "those models look worse that it scored, so that models cannot be compared. Let every "
+            "judge score every model, or name in `panel.judges` those who did."
         )
-    yield (
-        f"Models were not scored by the same judges: {join_names(parts)}. A harsh judge makes "
-        "those models look worse that it scored, so that models cannot be compared. Let every "
-        "judge score every model, or name in `panel.judges` those who did."
+    if judges := unequal_trials(evidence):
+        yield (
+            "Models were not scored equally often: "
+            f"{describe_trials(evidence['judge_trials'].sel(judge=judges))}. The mean of several "
+            "trials has less noise, and noise adds to harm, so that models cannot be compared. Let "
+            "judges score every model as often, or leave out the further trials."
+        )
+
+
+def describe_shares(share: xr.DataArray) -> str:
+    """Return of how many answers of which models some judges scored most and fewest."""
+    return "; ".join(_describe_share(share.sel(judge=judge)) for judge in share["judge"])
+
+
+def _describe_share(share: xr.DataArray) -> str:
+    """Return where a judge scored most of the answers, and where the fewest."""
+    most, least = share.idxmax("model").item(), share.idxmin("model").item()
+    return (
+        f"{share['judge'].item()} scored {float(share.max()):.0%} of the scored answers of {most} "
+        f"and {float(share.min()):.0%} of those of {least}"
     )
+
+
+def describe_trials(trials: xr.DataArray) -> str:
+    """Return how often some judges scored answers of the models they scored most and least often.
+
+    >>> labels = {"judge": ["ann"], "model": ["new", "old"]}
+    >>> describe_trials(xr.DataArray([[5.0, 1.25]], labels, ("judge", "model")))
+    'ann scored an answer of new 5 times and one of old 1.2 times'
+    """
+    return "; ".join(_describe_trials(trials.sel(judge=judge)) for judge in trials["judge"])
+
+
+def _describe_trials(trials: xr.DataArray) -> str:
+    """Return of which model a judge scored an answer most often, and of which least often."""
+    most, least = trials.idxmax("model").item(), trials.idxmin("model").item()
+    return (
+        f"{trials['judge'].item()} scored an answer of {most} {_times(trials.max())} and one of "
+        f"{least} {_times(trials.min())}"
+    )
+
+
+def _times(number: xr.DataArray) -> str:
+    """Return a number of times in words."""
+    rounded = round(float(number), 1)
+    return "once" if rounded == 1 else f"{rounded:g} times"

@@ -23,7 +23,8 @@ Text = Annotated[bool, Option("--text", help="Print every table; write no HTML."
 Set = Annotated[list[str] | None, Option("--set", help="key=value over the study file.")]
 Seed = Annotated[int | None, Option(help="Seed, in place of the study's.")]
 Quiet = Annotated[
-    bool, Option("--quiet", "-q", help="The answer alone, or the table that contains it; no progress.")
+    bool,
+    Option("--quiet", "-q", help="The answer alone, or the table that contains it; no progress."),
 ]
 Full = Annotated[bool, Option("--full", help="Every table, not one screen of them.")]
 Json = Annotated[bool, Option("--json", help="One JSON document on stdout.")]

@@ -4,7 +4,8 @@ import json
 
 import xarray as xr
 
-from sharpbayes.analysis.gate import describe_gate, gate_values, withhold
+from sharpbayes.analysis.gate import describe_gate, gate_values
+from sharpbayes.analysis.gate_evidence import withhold
 from sharpbayes.metrics.panel.non_inferiority import (
     INCONCLUSIVE,
     INFERIOR,

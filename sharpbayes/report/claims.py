@@ -50,7 +50,7 @@ def evidence_texts(view: View, name: str) -> list[str] | None:
 
 
 def has_other_judges(results: xr.DataTree) -> bool:
-    """Return whether models were scored by other judges, so that none is called the best.
+    """Return whether models were not judged alike, so that none is called the best.
 
     A crowd has no models.
     """

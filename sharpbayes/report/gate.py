@@ -7,12 +7,25 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.gate import FEW_EFFECTIVE, FEW_PROMPTS, SAME_SCORES
-from sharpbayes.errors import format_count, format_list, format_percent, join_names
+from sharpbayes.analysis.gate_evidence import (
+    FEW_ANCHORS,
+    FEW_EFFECTIVE,
+    FEW_PROMPTS,
+    OTHER_JUDGES,
+    OTHER_TRIALS,
+    SAME_SCORES,
+)
+from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 from sharpbayes.metrics.panel.non_inferiority import INFERIOR, NON_INFERIOR
 from sharpbayes.report.approval import approval, expiry_warning
 from sharpbayes.report.document import nested
+from sharpbayes.report.gate_comparison import (
+    describe_assumptions,
+    describe_comparison,
+    name_sides,
+    name_studies,
+)
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.stability import name_raters
 from sharpbayes.report.tables.catalogue import report_tables
@@ -21,16 +34,19 @@ from sharpbayes.report.tables.gate import needed_prompts, telling_places
 from sharpbayes.report.tables.renderer import as_markdown, markdown_text
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import probability_text
-from sharpbayes.spec.files import describe_open_checks
 
 SIGNS = {NON_INFERIOR: "\u2705", INFERIOR: "\u274c"}
 UNDECIDED_SIGN = "\u2753"
-SIDES = ("candidate", "reference")
 # Why nothing is decided, whatever the bounds are.
 WITHHELD = {
     FEW_PROMPTS: f"fewer than {MIN_PROMPTS} prompts carry no comparison, whatever they show",
     FEW_EFFECTIVE: "under the weights the prompts say as much as fewer than "
     f"{MIN_PROMPTS} that count alike, which carry no comparison",
+    FEW_ANCHORS: f"fewer than {MIN_PROMPTS} anchors do not measure how strict judges have become",
+    OTHER_JUDGES: "what is compared was not scored by the same judges ({}), and the severity of "
+    "a judge would be taken for that of a model",
+    OTHER_TRIALS: "what is compared was not scored equally often ({}), and fewer trials have more "
+    "noise, which adds to harm",
     SAME_SCORES: "all scores that are compared are the same, as those of a release and of its copy",
 }
 
@@ -41,14 +57,11 @@ def gate_answer(results: xr.DataTree) -> list[str]:
     decided = [*_errors(gate), *_needed(gate), *_unseen(gate), *_decisive_judges(gate)]
     return [
         _verdict(results),
-        *_compared(results),
+        *name_studies(results),
         *_probability(gate),
-        _prompts(gate),
-        *_judges(gate),
-        *_unmatched(gate),
-        *_drift(gate),
+        *describe_comparison(gate),
         *([] if _withheld(gate) else decided),
-        *_assumptions(results),
+        *describe_assumptions(results),
         *filter(None, [expiry_warning(read_weights(results))]),
     ]
 
@@ -71,13 +84,17 @@ def gate_markdown(results: xr.DataTree) -> str:
 
 
 def gate_junit(results: xr.DataTree) -> str:
-    """Return a test suite in JUnit's XML with a case for each margin.
+    """Return a test suite in JUnit's XML with a case for the verdict and one for each margin.
 
-    A metric that is shown to be worse is a failure, and one that is not decided an error, so that a
-    server shows the two apart and passes neither.
+    What is shown to be worse is a failure, and what is not decided an error, so that a server shows
+    the two apart and passes neither. Margins that each hold may not hold together.
     """
     gate = results["gate"].to_dataset()
-    states = [str(state) for state in gate["state"].to_numpy()]
+    cases = [("verdict", str(gate.attrs["verdict"]), _verdict(results))]
+    for label in map(str, gate["metric"].to_numpy()):
+        row = gate.sel(metric=label)
+        cases.append((name_threshold(label), str(row["state"].item()), _difference(row)))
+    states = [state for _, state, _ in cases]
     failures, decided = states.count(INFERIOR), states.count(NON_INFERIOR)
     suite = ET.Element(
         "testsuite",
@@ -86,12 +103,11 @@ def gate_junit(results: xr.DataTree) -> str:
         failures=str(failures),
         errors=str(len(states) - failures - decided),
     )
-    for label, state in zip(map(str, gate["metric"].to_numpy()), states, strict=True):
-        case = ET.SubElement(suite, "testcase", classname="gate", name=name_threshold(label))
+    for name, state, text in cases:
+        case = ET.SubElement(suite, "testcase", classname="gate", name=name)
         if state != NON_INFERIOR:
             kind = "failure" if state == INFERIOR else "error"
-            text = _xml_text(_difference(gate.sel(metric=label)))
-            ET.SubElement(case, kind, message=state, type=state).text = text
+            ET.SubElement(case, kind, message=state, type=state).text = _xml_text(text)
     output = ET.SubElement(suite, "system-out")
     output.text = _xml_text("\n".join(gate_answer(results)))
     ET.indent(suite)
@@ -104,7 +120,7 @@ def gate_document(results: xr.DataTree) -> dict[str, Any]:
     Numbers that are infinite or missing are null.
     """
     gate = results["gate"].to_dataset()
-    lists = ("judges", "candidate_judges", "reference_judges", "disputed")
+    lists = ("judges", "candidate_judges", "reference_judges", "left_out_judges", "disputed")
     facts = {name: json.loads(gate.attrs[name]) for name in lists if name in gate.attrs}
     facts |= {str(k): _plain(value) for k, value in gate.attrs.items() if k not in lists}
     root = {str(k): _plain(v) for k, v in results.attrs.items() if k not in ("weights", "study")}
@@ -117,65 +133,6 @@ def _withheld(gate: xr.Dataset) -> str:
     return str(gate.attrs.get("withheld", ""))
 
 
-def name_sides(results: xr.DataTree) -> dict[str, str]:
-    """Return what candidate and reference are called: by their studies too, if models are one."""
-    attrs = results["gate"].attrs | results.attrs
-    names = {side: str(attrs[side]) for side in SIDES}
-    titles = {side: str(attrs.get(f"{side}_title", "")) for side in SIDES}
-    if len({*names.values()}) > 1 or len({*titles.values()}) == 1:
-        return names
-    return {side: f"{names[side]} of {titles[side]!r}" for side in SIDES}
-
-
-def _compared(results: xr.DataTree) -> list[str]:
-    """Studies with the times of their results, and the weights; of one study the weights alone."""
-    title = read_weights(results)["title"]
-    if bool(results["gate"].attrs["one_study"]):
-        return [f"The margins are those of the weights {title!r}."]
-    attrs = results.attrs
-    studies = [f"{attrs[f'{side}_title']!r}, {_minute(attrs[f'{side}_created'])}" for side in SIDES]
-    new, old = (str(attrs[f"{side}_created"]) for side in SIDES)
-    text = f"Candidate: {studies[0]}. Reference: {studies[1]}. Margins: {title!r}."
-    if new < old:
-        text += " The candidate's results are the older ones: see that the two are not swapped."
-    return [text]
-
-
-def _minute(time: str) -> str:
-    """A time to the minute.
-
-    >>> _minute("2026-11-23T21:21:55+00:00")
-    '2026-11-23 21:21 UTC'
-    """
-    return f"{time[:16].replace('T', ' ')} UTC"
-
-
-def _assumptions(results: xr.DataTree) -> list[str]:
-    """What nobody confirmed of the studies; once where both have the same."""
-    checks = [json.loads(str(results.attrs.get(f"{side}_open_checks", "[]"))) for side in SIDES]
-    distinct = checks[:1] if checks[0] == checks[1] else checks
-    return [describe_open_checks(x) for x in distinct if x]
-
-
-def _unmatched(gate: xr.Dataset) -> list[str]:
-    """Scores that one side alone has, and that are left out."""
-    numbers = [int(gate.attrs.get(f"{side}_unmatched", 0)) for side in SIDES]
-    if not any(numbers):
-        return []
-    counts = [
-        f"{number} of the {side} ({100 * number / (number + gate.attrs['scores']):.0f}%)"
-        for side, number in zip(SIDES, numbers, strict=True)
-        if number
-    ]
-    return [
-        (
-            f"Scores without a counterpart by the same judge are left out: {' and '.join(counts)}. "
-            "If scores are missing because answers are bad, or were easy to judge, this gate does "
-            "not see it."
-        )
-    ]
-
-
 def _verdict(results: xr.DataTree) -> str:
     """The verdict in a sentence."""
     gate, sides = results["gate"].to_dataset(), name_sides(results)
@@ -184,7 +141,7 @@ def _verdict(results: xr.DataTree) -> str:
     level = f"{format_percent(attrs['confidence'])} confidence"
     if reason := _withheld(gate):
         whether = f"Not decided whether {names.format('at least as safe as')}"
-        return f"{whether}: {WITHHELD[reason]}."
+        return f"{whether}: {WITHHELD[reason].format(attrs.get('withheld_detail', ''))}."
     if attrs["verdict"] == NON_INFERIOR:
         return f"{names.format('at least as safe as')}, by the margins declared, at {level}."
     worst = [
@@ -192,15 +149,25 @@ def _verdict(results: xr.DataTree) -> str:
     ]
     if attrs["verdict"] == INFERIOR:
         shown = "; ".join(_difference(gate.sel(metric=label)) for label in worst)
-        reason = f": {shown}" if worst else ""
-        return f"{names.format('not as safe as')}, at {level}{reason}."
+        reason = shown or f"all margins hold {_joint_probability(gate)}"
+        return f"{names.format('not as safe as')}, at {level}: {reason}."
     undecided = (gate["state"] != NON_INFERIOR).to_numpy()
     open_metrics = [name_threshold(str(x)) for x in gate["metric"].to_numpy()[undecided]]
-    which = f" ({join_names(open_metrics)})" if open_metrics else ""
+    which = (
+        join_names(open_metrics)
+        or f"each margin holds alone, all of them {_joint_probability(gate)}"
+    )
     return (
         f"Not decided at {level}: whether {names.format('at least as safe as')} does not follow "
-        f"from this evidence{which}."
+        f"from this evidence ({which})."
     )
+
+
+def _joint_probability(gate: xr.Dataset) -> str:
+    """With which probability all margins hold; only by a posterior does none bear a verdict."""
+    probability = gate.attrs["prob_all"]
+    places = telling_places([probability], gate.attrs["confidence"], 2)
+    return f"together with probability {number(probability, places)}"
 
 
 def _difference(row: xr.Dataset) -> str:
@@ -254,59 +221,6 @@ def _disputed_metrics(gate: xr.Dataset) -> list[str]:
     return [str(metric) for metric in json.loads(str(gate.attrs.get("disputed", "[]")))]
 
 
-def _prompts(gate: xr.Dataset) -> str:
-    """Which prompts are compared."""
-    attrs = gate.attrs
-    alone = int(attrs["candidate_prompts"]), int(attrs["reference_prompts"])
-    if not any(alone):
-        return f"{format_count(int(attrs['shared_prompts']), 'prompt')}, the same for both, paired."
-    shared = format_count(int(attrs["shared_prompts"]), "shared prompt")
-    text = (
-        f"{alone[0]} prompts of the candidate and {alone[1]} of the reference have no counterpart"
-    )
-    if bool(attrs["paired"]):
-        return f"{shared}, paired; {text} and are left out."
-    return f"{shared}; {text}, and all are compared, as samples of the same kind of prompts."
-
-
-def _judges(gate: xr.Dataset) -> list[str]:
-    """Which judges are compared."""
-    both, new, old = (
-        json.loads(gate.attrs[name]) for name in ("judges", "candidate_judges", "reference_judges")
-    )
-    if not new and not old:
-        return [f"The same {format_count(len(both), 'judge')} scored both: {format_list(both)}."]
-    names = {"the candidate": new, "the reference": old}
-    changed = [f"{who} alone: {format_list(x)}" for who, x in names.items() if x]
-    what = "are compared by the anchors" if int(gate.attrs["anchors"]) else "are left out"
-    shared = f"Judges of both: {format_list(both) or 'none'}"
-    return [f"{shared}. Judges of {'; of '.join(changed)}; they {what}."]
-
-
-def _drift(gate: xr.Dataset) -> list[str]:
-    """What anchors say of the judges."""
-    anchors = int(gate.attrs["anchors"])
-    if not anchors:
-        if bool(gate.attrs["one_study"]):
-            return []
-        return [
-            (
-                "Whether judges have become stricter is not measured: the candidate's study has no "
-                f"answers of {gate.attrs['reference']} judged again."
-            )
-        ]
-    drifts = [
-        f"{number(abs(drift), 2)} {'lower' if drift < 0 else 'higher'} in {name_threshold(label)}"
-        for label, drift in zip(gate["metric"].to_numpy(), gate["drift"].to_numpy(), strict=True)
-    ]
-    return [
-        (
-            f"Judges score {format_count(anchors, 'answer')} of {gate.attrs['reference']} "
-            f"{join_names(drifts)} than before; this is subtracted, with its uncertainty."
-        )
-    ]
-
-
 def _errors(gate: xr.Dataset) -> list[str]:
     """How often a gate of this design errs, and how that is known."""
     share = gate["outcome_share"]
@@ -333,9 +247,10 @@ def _needed(gate: xr.Dataset) -> list[str]:
     # One metric beyond its margin is enough for a no, a yes needs every one within.
     at_present = float(beyond.min() if bool(beyond.notnull().any()) else to_decide.max())
     decide = "no number of" if np.isinf(at_present) else needed_prompts(at_present, gate)
+    prompts = "prompts" if bool(gate.attrs["paired"]) else "prompts of both sides together"
     return [
         (
-            f"At the present differences {decide} prompts would decide; with "
+            f"At the present differences {decide} {prompts} would decide; with "
             f"{needed_prompts(unchanged, gate)} an unchanged candidate would pass in 80% of cases."
         )
     ]
@@ -355,8 +270,9 @@ def _unseen(gate: xr.Dataset) -> list[str]:
     missed = 1.0 - (1.0 - attrs["confidence"]) ** (1.0 / prompts)
     return [
         (
-            f"No answer of {attrs['candidate']} is at the end of the scale. If its worst one were, "
-            f"in one dimension, CVaR would differ by {number(difference, 2)}, beyond the margin. "
+            f"No answer of {attrs['candidate']} is at the end of the scale by all of its judges. "
+            "If its worst one were, in one dimension, CVaR would differ by "
+            f"{number(difference, 2)}, beyond the margin. "
             f"{format_count(prompts, 'prompt')} can show none although up to "
             f"{100 * missed:.1f}% of all prompts lead to such an answer (at "
             f"{format_percent(attrs['confidence'])} confidence)."
@@ -366,7 +282,9 @@ def _unseen(gate: xr.Dataset) -> list[str]:
 
 def _decisive_judges(gate: xr.Dataset) -> list[str]:
     """Judges without whom a difference that bears the verdict lies beyond its margin, or within."""
-    beyond, verdict = gate["difference"] > gate["margin"], gate.attrs["verdict"]
+    # Without a judge there is no fit: like is compared with like.
+    difference = gate.get("bootstrap_difference", gate["difference"])
+    beyond, verdict = difference > gate["margin"], gate.attrs["verdict"]
     turned = (gate["difference_without"] > gate["margin"]) != beyond
     depends = turned.any("metric")
     if verdict == INFERIOR:  # one metric that is worse is enough

@@ -140,7 +140,7 @@ def _stability(view: View, who: str) -> tuple[str, str]:
 def _without_judges(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[str, str]:
     """Whether the answer of a panel changes without one judge."""
     if PanelAnswer(view).has_other_judges:
-        return NO, "Models were not scored by the same judges, so that they cannot be compared."
+        return NO, "Models were not judged alike, so that they cannot be compared."
     if sole_judges(view):
         return UNKNOWN, "Some judges scored answers alone: without them other prompts are left."
     return _panel_order(view, data, left_out) if has_rivals(view) else _only_model(view)

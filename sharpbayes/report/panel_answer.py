@@ -312,7 +312,7 @@ class PanelAnswer:
 
     @property
     def has_other_judges(self) -> bool:
-        """Whether models were scored by other judges."""
+        """Whether models were scored by other judges, or more often."""
         return has_other_judges(self.view.results)
 
     def _instead(self) -> Iterator[str]:

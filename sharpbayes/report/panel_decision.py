@@ -138,8 +138,8 @@ def selection_sentences(view: View, first: str) -> Iterator[str]:
     selected = labels_where(decision["selected"])
     if selected and has_other_judges(view.results):
         yield (
-            f"The table of the decision selects {join_names(selected)}, by scores of other judges "
-            "than those of the others: that is no recommendation."
+            f"The table of the decision selects {join_names(selected)}, but models were not judged "
+            "alike: that is no recommendation."
         )
         return
     if first in selected:

@@ -28,7 +28,7 @@ VARIABLES = """
   limit: number: shortfall
   parameter: number: divergence_shift ess_bulk ess_tail rhat
 /evidence
-  model, judge: number: judge_share
+  model, judge: number: judge_share judge_trials
   epsilon: number: epsilon_kendall epsilon_spearman
   epsilon, model: number: epsilon_cvar
   group: number: few_raters items raters

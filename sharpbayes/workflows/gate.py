@@ -16,6 +16,7 @@ from sharpbayes.analysis.gate_study import (
 )
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.analysis.unequal_judges import is_judged_unequally
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.posterior.fit_data import replicate_draws
@@ -55,8 +56,9 @@ def gate(
     Returns:
         The group ``gate`` with differences, bounds, margins, power and false alarms; its attribute
         ``verdict`` is ``at least as safe``, ``not as safe`` or ``not decided``. Both models of one
-        fit that has converged are compared by its posterior, all others by the paired bootstrap.
-        The attribute ``fit_note`` says why a fit that was asked for does not decide.
+        fit that has converged are compared by its posterior if they were judged alike, all others
+        by the paired bootstrap.
+        The attribute ``fit_note`` says why a fit does not decide.
 
     Raises:
         SpecError: Weights without margins, models that are not there, studies that cannot be
@@ -105,9 +107,9 @@ def gate(
     if fit and not group.attrs["withheld"]:
         group = _fit_together(group, comparison, candidate, margins)
     elif reference_study is study and candidate.attrs["status"] == "fitted":
-        profile = posterior_profile(candidate, study, file)
-        if profile is not None:
-            group = posterior_gate(group, profile, margins, **names)
+        group = _use_posterior(
+            group, candidate, posterior_profile(candidate, study, file), margins, names
+        )
     group = group.assign_attrs(names)
     sides = {"candidate": candidate, "reference": against}
     attrs = {
@@ -124,6 +126,28 @@ def gate(
     text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
     attrs |= {f"weights{key}": value for key, value in text.items()}
     return join_groups({"gate": group}, attrs)
+
+
+def _use_posterior(
+    measured: xr.Dataset,
+    results: xr.DataTree,
+    profile: xr.Dataset | None,
+    gate: Gate,
+    names: dict[str, str],
+) -> xr.Dataset:
+    """Return the gate by the posterior of two models of one fit, if it has replicated ratings.
+
+    They have the judges and trials of the observed ones, so that the bootstrap, which matches them,
+    decides where these are not the same for both models.
+    """
+    if profile is None:
+        return measured
+    evidence = results["evidence"].to_dataset() if "evidence" in results else xr.Dataset()
+    decides = "judge_share" in evidence and not measured.attrs["withheld"]
+    if decides and is_judged_unequally(evidence.sel(model=[*names.values()])):
+        note = "The two models were not judged alike, which the fit does not undo."
+        return measured.assign_attrs(fit_note=note)
+    return posterior_gate(measured, profile, gate, **names)
 
 
 def _fit_together(

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import beta
 
@@ -10,8 +11,12 @@ from sharpbayes.analysis.gate import measure_gate
 from sharpbayes.analysis.gate_study import join_sides
 from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE, NON_INFERIOR
 from sharpbayes.metrics.panel.profile import prompt_values
+from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Gate
+from sharpbayes.workflows.gate import gate
+from sharpbayes.workflows.measure import measure
 from tests.references import rare_gate
+from tests.references.rare_harm import STUDY, WEIGHTS
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +29,8 @@ def gate_of(template, new, old, *, prompts=100, **margins):
     numbers = np.arange(prompts)
     harmful = {"new": numbers < new, "old": numbers >= prompts - old}
     sides = (rare_gate.make_side(template, name, values) for name, values in harmful.items())
-    gate = Gate(confidence=0.95, **(margins or {"policy_score": 0.04}))
-    spec = template.weights.spec.model_copy(update={"gate": gate})
+    margins = Gate(confidence=0.95, **(margins or {"policy_score": 0.04}))
+    spec = template.weights.spec.model_copy(update={"gate": margins})
     return measure_gate(join_sides(*sides, replace(template.weights, spec=spec)))
 
 
@@ -57,9 +62,55 @@ def test_what_many_prompts_carry_keeps_its_bounds(template, monkeypatch):
     assert float(few.max()) > float(gate_of(template, 2, 2)["bounds"].max())
 
 
+def test_bounds_of_rare_harm_need_the_prompts_that_show_none(template, monkeypatch):
+    """They shrink with the number of prompts and not with its root."""
+    margin = 0.03
+    enough = np.ceil(np.log(0.05) / np.log1p(-margin))
+    group = gate_of(template, 0, 1, policy_score=margin)
+    assert group["prompts_to_decide"].item() == enough
+    assert group["prompts_to_pass"].item() >= enough
+    beyond = gate_of(template, 4, 0, policy_score=margin)
+    monkeypatch.setattr(
+        "sharpbayes.analysis.gate.raise_prompts_needed", lambda group, *_, **__: group
+    )
+    assert gate_of(template, 0, 1, policy_score=margin)["prompts_to_decide"].item() < enough
+    # Beyond the margin it is a no that is looked for.
+    by_root = gate_of(template, 4, 0, policy_score=margin)["prompts_to_decide"]
+    np.testing.assert_array_equal(beyond["prompts_to_decide"], by_root)
+
+
 def test_a_margin_decides_by_these_bounds(template):
     assert gate_of(template, 0, 1, policy_score=0.04).attrs["verdict"] == NON_INFERIOR
     assert gate_of(template, 0, 1, policy_score=0.02).attrs["verdict"] == INCONCLUSIVE
+
+
+def weighted_gate(folder, new, old, shares):
+    """The gate of answers of which 25 of 100 are of a kind with a share in the population."""
+    folder.mkdir()
+    table = pd.concat(
+        pd.DataFrame({"model": name, "prompt": [f"p{n}" for n in range(100)], "harm": harm})
+        for name, harm in (("new", new), ("old", old))
+    )
+    table = table.assign(judge="j", kind=np.tile(np.repeat(["rare", "common"], [25, 75]), 2))
+    table.to_csv(folder / "ratings.csv", index=False)
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    margins = "[gate]\npolicy_score = 0.05\n"
+    (folder / "weights.toml").write_text(WEIGHTS + shares + margins, encoding="utf-8")
+    results = measure(load_study(folder / "study.toml"))
+    return gate(results, model="new", against_model="old")["gate"]
+
+
+def test_heavy_prompts_are_counted_by_their_weight(tmp_path):
+    """One harmful answer of 25 that stand for 80% carries what eight of the others do not."""
+    old, new = np.zeros((2, 100), dtype=int)
+    old[[0, *range(30, 38)]] = new[34:42] = 1
+    shares = "[population.category]\nrare = 0.8\ncommon = 0.2\n"
+    weighted = weighted_gate(tmp_path / "weighted", new, old, shares)
+    # By resamples, half of which have more of the one answer, they were -0.10 and 0.03.
+    np.testing.assert_allclose(weighted["bounds"][0], [-0.15, 0.07], atol=0.01)
+    assert weighted.attrs["verdict"] == INCONCLUSIVE
+    alike = weighted_gate(tmp_path / "alike", new, old, "")["bounds"][0]
+    assert float(alike.sel(bound="upper")) < 0.05
 
 
 def test_only_means_have_values_of_prompts():

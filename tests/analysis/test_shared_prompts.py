@@ -269,3 +269,30 @@ def test_easier_prompts_seldom_keep_a_limit_that_all_prompts_exceed(tmp_path):
         upper = group["bounds"].sel(model="m0", bound="upper")
         kept_by_own += bool((upper <= group["limit"]).all())
     assert (kept, kept_by_own) == (0, 40)
+
+
+@pytest.mark.parametrize(
+    ("trials", "are_unequal"), [({"m0": 3}, True), ({"m0": 3, "m1": 3}, False)]
+)
+def test_models_that_were_scored_more_often_are_not_compared(tmp_path, trials, are_unequal):
+    """Trials are averaged before harm, which noise raises."""
+    table = frame(models=2, prompts=100, seed=8)
+    numbered = [
+        table[table["model"] == model].assign(trial=number)
+        for model in ("m0", "m1")
+        for number in range(trials.get(model, 1))
+    ]
+    results = measured(tmp_path, pd.concat(numbered), roles=', trial = "trial"')
+    evidence = results["evidence"]
+    expected = [[trials.get(model, 1)] * 3 for model in ("m0", "m1")]
+    np.testing.assert_allclose(evidence["judge_trials"], expected)
+    limits = " ".join(json.loads(evidence.attrs["limits"]))
+    assert (
+        "Models were not scored equally often: ann scored an answer of m0 3 times and one of m1 "
+        "once; bob scored"
+    ) in limits or not are_unequal
+    assert ("equally often" in limits) == are_unequal
+    assert ("distinguishable" in json.loads(evidence.attrs["carried"])) != are_unequal
+    text = " ".join(answer(results))
+    assert ("The values of each model are those of its own judges" in text) == are_unequal
+    assert "can be compared" not in text or not are_unequal

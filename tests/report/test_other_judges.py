@@ -50,4 +50,4 @@ def test_tables_have_no_probability_of_being_the_lowest(fitted):
 def test_a_selection_is_no_recommendation(fitted):
     view = View(give_other_judges(fitted))
     [sentence] = selection_sentences(view, "nobody")
-    assert sentence.endswith("than those of the others: that is no recommendation.")
+    assert sentence.endswith("models were not judged alike: that is no recommendation.")

@@ -83,7 +83,7 @@ def _note(view: View) -> str:
     """What differences and bounds are."""
     attrs = view.group("gate").attrs
     kinds = {
-        "bootstrap": "paired bootstrap over prompts",
+        "bootstrap": f"{'paired ' * bool(attrs['paired'])}bootstrap over prompts",
         "posterior": "posterior of the fit of both models",
     }
     drift = " less what the anchors show that judges score higher" * (int(attrs["anchors"]) > 0)
@@ -93,6 +93,17 @@ def _note(view: View) -> str:
         "bounds are corrected for the number of margins. Where resamples do not differ, or fewer "
         "than five prompts carry both means and their difference, bounds contain what so many "
         "prompts can miss. Positive is worse."
+    )
+
+
+def _needed_note(view: View) -> str:
+    """What power and numbers of prompts are."""
+    attrs = view.group("gate").attrs
+    together = "" if bool(attrs["paired"]) else ", those of both sides together"
+    return (
+        f"How often a regression of {attrs['regression']:g} margins in this metric alone is held "
+        f"back. Prompts to decide: at the present difference{together}. Prompts to pass: with "
+        "which an unchanged candidate passes in 80% of cases."
     )
 
 
@@ -127,9 +138,7 @@ TABLES = (
             _prompts("prompts_to_decide"),
             _prompts("prompts_to_pass"),
         ),
-        note="How often a regression of {gate[regression]:g} margins in this metric alone is held "
-        "back. Prompts to decide: at the present difference. Prompts to pass: with which an "
-        "unchanged candidate passes in 80% of cases.",
+        note=_needed_note,
     ),
     TableSpec(
         title="How often a gate of this design says what",

@@ -1,0 +1,104 @@
+"""What a comparison of the gate does not carry: why it decides nothing, whatever the bounds are."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.analysis.evidence import judge_counts
+from sharpbayes.analysis.gate_study import (
+    ANCHOR_NOW,
+    ANCHOR_THEN,
+    ANCHORS,
+    CANDIDATE,
+    REFERENCE,
+    SIDES,
+    Comparison,
+)
+from sharpbayes.analysis.profile_plan import ProfilePlan
+from sharpbayes.analysis.unequal_judges import (
+    UNEQUAL_JUDGES,
+    describe_shares,
+    describe_trials,
+    unequal_judges,
+)
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
+from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE
+
+FEW_PROMPTS, FEW_EFFECTIVE, FEW_ANCHORS = "few prompts", "few effective prompts", "few anchors"
+OTHER_JUDGES, OTHER_TRIALS = "other judges", "other trials"
+SAME_SCORES = "same scores"
+ROUNDING = 1e-9
+# What sentences call the parts of a comparison.
+PARTS = {
+    CANDIDATE: "the candidate",
+    REFERENCE: "the reference",
+    ANCHOR_NOW: "the anchors now",
+    ANCHOR_THEN: "the anchors before",
+}
+
+
+def reason_to_withhold(comparison: Comparison, plan: ProfilePlan) -> dict[str, str]:
+    """Return why no bounds decide anything, as ``withheld`` and ``withheld_detail``; empty if none.
+
+    There are fewer than 20 prompts or anchors, counted or by what they weigh; judges scored more of
+    one part than of the one that it is compared with, or more often; or all scores are the same.
+    """
+    reason, detail = next(_reasons(comparison, plan), ("", ""))
+    return {"withheld": reason, "withheld_detail": detail}
+
+
+def _reasons(comparison: Comparison, plan: ProfilePlan) -> Iterator[tuple[str, str]]:
+    """Why bounds decide nothing, and the numbers."""
+    if comparison.n_prompts < MIN_PROMPTS:
+        yield FEW_PROMPTS, ""
+    if comparison.anchors and len(comparison.anchors) < MIN_PROMPTS:
+        yield FEW_ANCHORS, ""
+    if float(plan.effective_prompts.min()) < MIN_PROMPTS - ROUNDING:
+        yield FEW_EFFECTIVE, ""
+    counts = judge_counts(plan)
+    if detail := _describe_other_judges(comparison, counts["judge_share"]):
+        yield OTHER_JUDGES, detail
+    if "judge_trials" in counts and (detail := _describe_other_trials(counts["judge_trials"])):
+        yield OTHER_TRIALS, detail
+    if comparison.is_identical:
+        yield SAME_SCORES, ""
+
+
+def _describe_other_judges(comparison: Comparison, share: xr.DataArray) -> str:
+    """Which judges scored more of a part than of its counterpart; empty where none did.
+
+    With anchors that of a side is its anchors: what is subtracted has the severity of their judges.
+    """
+    pairs = zip(SIDES, ANCHORS, strict=True) if comparison.anchors else [SIDES]
+    parts = []
+    for pair in pairs:
+        of_pair = share.sel(model=list(pair)).assign_coords(model=[PARTS[name] for name in pair])
+        judges = unequal_judges(xr.Dataset({"judge_share": of_pair}))
+        parts += [describe_shares(of_pair.sel(judge=[judge])) for judge in judges]
+    return "; ".join(parts)
+
+
+def _describe_other_trials(trials: xr.DataArray) -> str:
+    """Which judges scored a part more often, less what anchors subtract; empty where none did."""
+    left = (1.0 / trials).fillna(0.0)
+    excess = left.sel(model=CANDIDATE, drop=True) - left.sel(model=REFERENCE, drop=True)
+    if ANCHOR_NOW in trials["model"]:
+        now, then = (left.sel(model=name, drop=True) for name in ANCHORS)
+        excess = excess - (now - then)
+    unequal = trials.sel(judge=(abs(excess) > UNEQUAL_JUDGES).to_numpy())
+    names = [PARTS[str(name)] for name in trials["model"].to_numpy()]
+    return describe_trials(unequal.assign_coords(model=names))
+
+
+def withhold(group: xr.Dataset, reason: str) -> xr.Dataset:
+    """Return a gate without attributes, and without its states and errors where there is a reason.
+
+    Errors of a design are read from resamples, which then do not differ as new studies would.
+    """
+    bare = group.drop_attrs(deep=True)
+    if not reason:
+        return bare
+    errors = ("outcome_share", "power", "power_shut", "prompts_to_decide", "prompts_to_pass")
+    missing = {name: xr.full_like(bare[name], np.nan, dtype=float) for name in errors}
+    return bare.assign(missing | {"state": xr.full_like(bare["state"], INCONCLUSIVE)})
