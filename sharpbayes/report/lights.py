@@ -18,7 +18,7 @@ from sharpbayes.report.stability import (
     name_raters,
     sole_judges,
 )
-from sharpbayes.report.tables.crowd import ALL_ITEMS, has_same_labels, list_reasons
+from sharpbayes.report.tables.crowd import ALL_GROUPS, ALL_ITEMS, has_same_labels, list_reasons
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import has_several_models, labels_where
@@ -116,9 +116,19 @@ def _crowd_data(view: View) -> tuple[str, str]:
     ]
     if not has_same_labels(view):
         texts.append("Groups cannot be compared: each is measured by labels of the others.")
+    if "evidence/few_labels" in view and bool(view["evidence/few_labels"].sel(ALL_GROUPS)):
+        return NO, " ".join(["Too few items have either label.", *texts])
+    if not texts and (count := _count_limits(view)):
+        return PARTLY, f"The answer stands, with {format_count(count, 'limit')} to read."
     if not texts:
         return YES, "Every group is measured and has enough raters."
     return NO if "all" in small_groups else PARTLY, " ".join(texts)
+
+
+def _count_limits(view: View) -> int:
+    """Number of limits that are no mere remarks."""
+    limits, remarks = (evidence_texts(view, name) or [] for name in ("limits", "remarks"))
+    return len(limits) - len(remarks)
 
 
 def _stability(view: View, who: str) -> tuple[str, str]:
