@@ -12,10 +12,13 @@ from sharpbayes.report.stability import (
     METRICS,
     NO_CHANGE,
     are_tied,
+    experts_by,
+    has_order,
     has_rivals,
     judges_by,
     largest_movement,
     name_raters,
+    sole_experts,
     sole_judges,
 )
 from sharpbayes.report.tables.crowd import ALL_GROUPS, ALL_ITEMS, has_same_labels, list_reasons
@@ -141,9 +144,20 @@ def _stability(view: View, who: str) -> tuple[str, str]:
         return UNKNOWN, f"There is one {who} only."
     if who == "judge":
         return _without_judges(view, data, left_out)
+    return _without_experts(view)
+
+
+def _without_experts(view: View) -> tuple[str, str]:
+    """Whether the most responsive group changes without one expert."""
+    data = experts_by(view)
     if not has_rivals(view):
         return UNKNOWN, "There are no two measured groups of raters to order."
-    return _order(data, left_out, ("most responsive group", "highest"))
+    if sole_experts(view):
+        return UNKNOWN, "Some experts labelled items alone: without them other items are left."
+    if bool(data["changed"].any()) and not has_order(view):
+        return UNKNOWN, "No two groups are distinguishable: they have no order to change."
+    is_expert = xr.ones_like(data["changed"], dtype=bool)
+    return _order(data, is_expert, ("most responsive group", "highest"))
 
 
 def _without_judges(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[str, str]:

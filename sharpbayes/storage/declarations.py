@@ -151,7 +151,7 @@ VARIABLES = """
 /stability
   metric, judge_out: number: lojo_changed lojo_movement
   metric, judge_out: text: lojo_lowest
-  setting: number: changed kendall movement
+  setting: number: changed kendall movement sole_share
   setting: text: highest kind lowest value
   setting, group: number: hm
   setting, model: number: cvar

@@ -357,6 +357,34 @@ def test_an_order_of_groups_that_leans_on_an_expert():
     )
 
 
+def test_groups_that_are_not_distinguishable_have_no_order_to_depend_on_an_expert():
+    moved = stability(("expert", "e1", "g=x", True, -0.02), best="highest")
+    results = add(crowd(p=0.06), stability=moved)
+    assert answer(results)[-1] == (
+        "Leaving out one expert moves the responsiveness of all raters by at most 0.02."
+    )
+    light = lights(results)[1]
+    assert light.state == "not known"
+    assert light.reason == "No two groups are distinguishable: they have no order to change."
+
+
+def test_an_expert_who_alone_labelled_items_is_not_left_out():
+    both = stability(
+        ("expert", "e1", "g=x", True, -0.3), ("expert", "e2", "g=y", False, 0.01), best="highest"
+    )
+    results = add(crowd(), stability=both.assign(sole_share=("setting", [0.4, 0.02])))
+    assert answer(results)[-2:] == (
+        "Expert e1 alone labelled 40% of the labelled items: without e1 other items are left, so "
+        "that nothing shows how far the answer depends on e1.",
+        "No single expert changes which group is most responsive; responsiveness of all raters "
+        "moves by at most 0.01.",
+    )
+    light = lights(results)[1]
+    assert light.state == "not known"
+    every = add(crowd(), stability=both.assign(sole_share=("setting", [0.4, 0.4])))
+    assert answer(every)[-1].startswith("e1 and e2 alone labelled 40% and 40% of the labelled ")
+
+
 def compare(*, effect=None, wra_p=None, hm_p=0.06, ratings=(180, 80, 100)):
     """The answer with a size effect of y above x, or a difference of WRA of 0.3 for y."""
     results = crowd(p=hm_p)
