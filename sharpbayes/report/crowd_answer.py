@@ -99,10 +99,12 @@ class CrowdAnswer:
         elif flagged and np.isnan(sample):
             yield f"{_flagged(flagged)} Nobody is left out."
         elif abs(without - sample) >= CARELESS_CHANGE:
+            raters = self.view.group("careless").sizes["rater"]
             yield (
                 f"{_flagged(flagged)} {_without(flagged)} the observed responsiveness is "
-                f"{number(without, 2)} in place of {number(sample, 2)}. Nobody is left out "
-                "elsewhere."
+                f"{number(without, 2)} in place of {number(sample, 2)}, of {raters - flagged} "
+                f"raters in place of {raters}: fewer ratings an item alone may move it. Nobody is "
+                "left out elsewhere."
             )
         else:
             return

@@ -91,8 +91,8 @@ class GroupDifferences:
             return self._none_of(tested, "their responsiveness", "HM; ")
         most = max(different, key=lambda pair: abs(float(data["hm"].sel(pair))))
         high, low = self._ordered(most, data["hm"])
-        gap = number(abs(float(data["hm"].sel(most))), 2)
-        groups = " above ".join(self._sizes(high, low)) + self._posterior_difference(high, low)
+        gap = abs(float(data["hm"].sel(most)))
+        groups = " above ".join(self._sizes(high, low))
         pairs = f"{len(different)} of {len(tested)} pairs of rater groups"
         verb, largest = "are distinguishable by their", "largest difference"
         if len(different) == 1:
@@ -101,7 +101,7 @@ class GroupDifferences:
             pairs, verb = "The two rater groups", "are distinguishable by their"
         return (
             f"{pairs} {verb} responsiveness (HM; {self._correction(tested)}); the {largest} is "
-            f"{gap}, {groups}."
+            f"{number(gap, 2)}, {groups}{self._posterior_difference(high, low, gap)}."
         )
 
     def other_metric(self) -> Iterator[str]:
@@ -176,7 +176,7 @@ class GroupDifferences:
         several = len({str(grouping.sel(group=pair["group"]).item()) for pair in pairs}) > 1
         return f"Holm{' within each grouping' * several}, {format_percent(SIGNIFICANT)}"
 
-    def _posterior_difference(self, high: str, low: str) -> str:
+    def _posterior_difference(self, high: str, low: str, observed: float) -> str:
         """The posterior of a difference of HM, where a model was fitted."""
         if not is_fitted(self.view):
             return ""
@@ -185,7 +185,10 @@ class GroupDifferences:
         pairs = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
         if "hm_size_effect" in pairs:
             gap = gap - float(pairs["hm_size_effect"].sel(group=high, other=low))
-        known = estimate(gap.median(), central_interval(gap, self._level()))
+        interval = central_interval(gap, self._level())
+        known = estimate(gap.median(), interval)
+        if not interval[0] <= observed <= interval[1]:
+            return f"; the posterior contradicts it, with {known}"
         return f"; the posterior has {known}"
 
 

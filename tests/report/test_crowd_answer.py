@@ -95,6 +95,14 @@ def test_fitted_it_is_the_posterior_with_the_bootstrap_alongside():
     )
 
 
+def test_a_posterior_that_contradicts_a_difference_is_said_to():
+    text = answer(fitted_crowd(median=(0.75, 0.9, 0.5)))[2]
+    assert text.endswith(
+        "g=y (5 raters) above g=x (4 raters); the posterior contradicts it, with −0.40 "
+        "(−0.59 to −0.21)."
+    )
+
+
 def test_posterior_and_bootstrap_agree_where_they_were_compared():
     results = fitted_crowd(median=(0.75, 0.65, 0.8))
     results["joint"]["observed"][0, 1] = np.nan
