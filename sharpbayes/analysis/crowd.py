@@ -74,12 +74,14 @@ def _gather_evidence(
 ) -> xr.Dataset:
     """What stands behind the groups, and what limits the answer."""
     counts, data = study.score_counts, study.data
+    same_labels = study.crowd.labels.from_ != "crowd"
     return crowd_evidence(
         observed,
-        same_labels=study.crowd.labels.from_ != "crowd",
+        same_labels=same_labels,
         labelled_items=labelled_items(counts.plurality, counts.label_count),
         missing_share=empty_scores(data.missing_by_rater, data.rater.codes, counts.membership),
-        difference=difference,
+        # Groups that are measured by different labels are not compared on any items.
+        difference=difference if same_labels else None,
         raters=raters,
     )
 

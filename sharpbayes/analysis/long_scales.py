@@ -1,6 +1,7 @@
 """Scales with more scores than the items of a crowd can show the precision of."""
 
-# Up to five scores intervals of HM held the truth in simulated crowds of 15 items and more.
+# Of up to five scores and 20 items and more, intervals of HM held the truth in 87% and more of
+# simulated crowds.
 FEW_SCORES = 5
 # Of m scores the precision of neighbours differs by about 1 / m, and that of n / m items has a
 # standard error near sqrt(m / n): n = m^3 / 5 keeps the error small beside the difference
@@ -25,4 +26,5 @@ def describe_long_scale(*, items: int, scores: int) -> str:
     '80 items for 21 scores'
     """
     counts = f"{items} items for {scores} scores"
-    return f"{counts}: MPA and HM come out too low, and intervals of them and of differences miss"
+    too_low = "MPA and HM come out too low, and intervals of them and of differences may miss"
+    return f"{counts}: {too_low}"
