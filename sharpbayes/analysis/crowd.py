@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import label_scores
-from sharpbayes.analysis.crowd_evidence import crowd_evidence
+from sharpbayes.analysis.crowd_evidence import crowd_evidence, empty_scores
 from sharpbayes.analysis.crowd_intervals import measure_intervals
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.analysis.target_population import population_group, share_group
@@ -14,7 +14,7 @@ from sharpbayes.data.crowd import CrowdData
 from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.crowd.cohesion import cohesion
-from sharpbayes.metrics.crowd.groups import ALL, explain_few_raters
+from sharpbayes.metrics.crowd.groups import ALL, explain_few_raters, labelled_items
 from sharpbayes.metrics.crowd.harshness import harshness_difference
 from sharpbayes.metrics.crowd.priority import disagreement, priority
 from sharpbayes.metrics.crowd.raters import RaterScores, rater_intervals, rater_metrics
@@ -53,7 +53,7 @@ def measure_crowd(study: CrowdStudy) -> Groups:
     groups = {
         "responsiveness": observed,
         "responsiveness_difference": difference,
-        "evidence": crowd_evidence(observed, same_labels=study.crowd.labels.from_ != "crowd"),
+        "evidence": _gather_evidence(study, observed, difference, raters),
         "harshness_difference": _measure_harshness(study),
         "scale_use": scales,
         "cohesion": cohesive,
@@ -67,6 +67,23 @@ def measure_crowd(study: CrowdStudy) -> Groups:
         ).assign_attrs(interval_note=items_alone.attrs["interval_note"]),
     }
     return label_scores(groups | population_group(study) | share_group(study), study.data)
+
+
+def _gather_evidence(
+    study: CrowdStudy, observed: xr.Dataset, difference: xr.Dataset, raters: xr.Dataset
+) -> xr.Dataset:
+    """What stands behind the groups, and what limits the answer."""
+    counts, data = study.score_counts, study.data
+    same_labels = study.crowd.labels.from_ != "crowd"
+    return crowd_evidence(
+        observed,
+        same_labels=same_labels,
+        labelled_items=labelled_items(counts.plurality, counts.label_count),
+        missing_share=empty_scores(data.missing_by_rater, data.rater.codes, counts.membership),
+        # Groups that are measured by different labels are not compared on any items.
+        difference=difference if same_labels else None,
+        raters=raters,
+    )
 
 
 def _measure_scale_use(study: CrowdStudy) -> xr.Dataset:

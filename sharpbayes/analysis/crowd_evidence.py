@@ -1,16 +1,24 @@
-"""How many people and items stand behind the groups of a crowd, and which groups are too small."""
+"""How many people, items and labels stand behind the groups of a crowd, and what limits them."""
 
 import json
 from collections.abc import Iterator
 
+import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
+from sharpbayes.analysis.crowd_limits import (
+    FEW_LABELS,
+    FEW_RATERS,
+    constant_raters,
+    contrary_raters,
+    list_limits,
+)
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.metrics.crowd.groups import ALL
 
-# With ten raters a group intervals hold the truth in 93% and more of simulated crowds, with four in
-# 90% where a quarter of the raters contradicts the others (docs/benchmarks/coverage_crowd.md).
-FEW_RATERS = 10
+# AUC-ROC of scores that have nothing to do with the labels.
+CHANCE = 0.5
 OTHER_LABELS = (
     "Each group is measured by the labels that the raters outside of it give, so that two groups "
     "are measured by different labels: their responsiveness cannot be compared, since a difference "
@@ -19,13 +27,26 @@ OTHER_LABELS = (
 )
 
 
-def crowd_evidence(responsiveness: xr.Dataset, *, same_labels: bool = True) -> xr.Dataset:
+def crowd_evidence(
+    responsiveness: xr.Dataset,
+    *,
+    same_labels: bool = True,
+    labelled_items: xr.DataArray | None = None,
+    missing_share: xr.DataArray | None = None,
+    difference: xr.Dataset | None = None,
+    raters: xr.Dataset | None = None,
+) -> xr.Dataset:
     """Return the group ``evidence`` of a crowd: how many people and items stand behind its groups.
 
     Of ``raters (group)`` and ``items (group, by)`` these are ``raters``, ``items`` of all strata
     and ``few_raters`` over (group); the attribute ``limits`` is a JSON list of sentences, and
     ``remarks`` of those among them that leave every statement standing. ``same_labels`` says
     whether all groups are measured by the same labels, and is 1 or 0 in the attributes.
+
+    Where they are given, ``labelled_items (group, unsafe)`` and ``missing_share (group)`` are in
+    the result, with ``few_labels (group)``; ``shared_items`` and ``shared_share (group, other)`` of
+    the pairs with a ``difference``; and single ``raters`` who run against the labels, or give one
+    score to everything, are among the sentences.
 
     >>> counts = xr.Dataset(
     ...     {"raters": ("group", [40, 6]), "items": (("group", "by"), [[90], [80]])},
@@ -34,19 +55,62 @@ def crowd_evidence(responsiveness: xr.Dataset, *, same_labels: bool = True) -> x
     >>> crowd_evidence(counts)["few_raters"].values
     array([False,  True])
     """
-    raters = responsiveness["raters"]
-    items = responsiveness["items"].sel(by="all", drop=True)
-    is_small = raters < FEW_RATERS
-    evidence = xr.Dataset({"raters": raters, "items": items, "few_raters": is_small})
+    every = responsiveness.sel(by=ALL, drop=True)
     # Of a group without a number its own reason is said.
-    hm = responsiveness.get("hm", responsiveness["items"])
-    measured = hm.sel(by="all", drop=True).notnull()
-    remarks = list(_ungrouped(raters))
-    limits = [*_few_raters(raters[(is_small & measured).to_numpy()]), *remarks]
-    if not same_labels and int(measured.sum()) > 1:
+    responsiveness = responsiveness.assign(hm=responsiveness.get("hm", responsiveness["items"]))
+    evidence = every[["raters", "items"]].assign(few_raters=every["raters"] < FEW_RATERS)
+    if labelled_items is not None:
+        evidence["labelled_items"] = labelled_items
+        measured = every.get("hm", every["items"]).notnull()
+        evidence["few_labels"] = (labelled_items < FEW_LABELS).any("unsafe") & measured
+    if missing_share is not None:
+        evidence["missing_share"] = missing_share
+    if difference is not None:
+        evidence = evidence.assign(_share_items(difference.sel(by=ALL, drop=True)))
+    limits = list(list_limits(evidence, responsiveness))
+    if not same_labels and int(responsiveness["hm"].sel(by=ALL).notnull().sum()) > 1:
         limits = [OTHER_LABELS, *limits]
-    texts = {"limits": json.dumps(limits), "remarks": json.dumps(remarks)}
+    remarks = [*_ungrouped(every["raters"])]
+    if raters is not None:
+        limits += [] if _runs_against(every, evidence) else contrary_raters(raters)
+        remarks = [*constant_raters(raters), *remarks]
+    texts = {"limits": json.dumps([*limits, *remarks]), "remarks": json.dumps(remarks)}
     return evidence.drop_attrs(deep=True).assign_attrs(texts, same_labels=int(same_labels))
+
+
+def empty_scores(
+    missing: NDArray[np.int64], rater: NDArray[np.integer], membership: xr.DataArray
+) -> xr.DataArray | None:
+    """Return the share of scores that each group left empty, (group); None where nobody did.
+
+    ``missing`` (rater,) are numbers of empty scores, ``rater`` who gave each of the others.
+    """
+    if not missing.any():
+        return None
+    given = np.bincount(rater, minlength=missing.size)
+    empty, total = (
+        membership.astype(float) @ xr.DataArray(n, dims="rater") for n in (missing, missing + given)
+    )
+    return empty / total.where(total > 0)
+
+
+def _share_items(difference: xr.Dataset) -> dict[str, xr.DataArray]:
+    """Items that both groups of a compared pair scored, and their share of those of either."""
+    shared = difference["shared_items"]
+    own = xr.DataArray(np.diagonal(shared.transpose("group", "other")), shared["group"].coords)
+    either = own + own.rename(group="other") - shared
+    return {
+        "shared_items": shared,
+        "shared_share": (shared / either.where(either > 0)).where(difference["hm"].notnull()),
+    }
+
+
+def _runs_against(every: xr.Dataset, evidence: xr.Dataset) -> bool:
+    """Whether the scores of a group run against the labels, which the answer says of the group."""
+    if "auc_roc_interval" not in every:
+        return False
+    below = every["auc_roc_interval"].sel(bound="upper", drop=True) < CHANCE
+    return bool((below & ~evidence.get("few_labels", xr.zeros_like(below))).any())
 
 
 def _ungrouped(raters: xr.DataArray) -> Iterator[str]:
@@ -62,14 +126,4 @@ def _ungrouped(raters: xr.DataArray) -> Iterator[str]:
             f"Of {format_count(total, 'rater')} {count} {verb} in no group by "
             f"{join_names(list(groupings))}, without a value there: only values of all raters have "
             "them."
-        )
-
-
-def _few_raters(raters: xr.DataArray) -> Iterator[str]:
-    """Groups that are too small."""
-    if raters.size:
-        listed = join_names([f"{group} ({int(n)})" for group, n in raters.to_series().items()])
-        yield (
-            f"Groups of fewer than {FEW_RATERS} raters: {listed}. Their numbers describe these "
-            f"raters and say little about others of the group; more raters would."
         )

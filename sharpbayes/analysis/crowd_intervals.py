@@ -9,8 +9,8 @@ import xarray as xr
 
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.errors import format_percent
-from sharpbayes.metrics.crowd.contrasts import contrasts
-from sharpbayes.metrics.crowd.groups import shared_items
+from sharpbayes.metrics.crowd.contrasts import contrasts, explain_untested
+from sharpbayes.metrics.crowd.groups import items_of_both, shared_items
 from sharpbayes.metrics.crowd.rater_resampling import RaterRuns, rater_runs, resample_raters
 from sharpbayes.metrics.crowd.responsiveness import (
     metric_names,
@@ -71,13 +71,11 @@ def measure_intervals(
         spread = combine(arrays[0], **number, raters=np.zeros(value.shape))
         alone = t_interval(value.to_numpy(), spread, level=boot.level)
         items_alone[f"{name}_interval"] = _with_bound(value, alone)
-    difference = contrasts(
-        observed[compared],
+    difference = _compare_groups(
+        study,
+        observed,
         items[compared],
         rater_variance=xr.Dataset(added),
-        raters=observed["raters"],
-        items=observed["items"],
-        level=boot.level,
         size_effect=_size_effects(study, runs, measure, observed[compared]),
     )
     note = {"interval_note": INTERVAL_NOTE.format(level=format_percent(boot.level))}
@@ -88,6 +86,33 @@ def measure_intervals(
             interval_note=ITEMS_NOTE.format(level=format_percent(boot.level))
         ),
     )
+
+
+def _compare_groups(
+    study: CrowdStudy,
+    observed: xr.Dataset,
+    resampled: xr.Dataset,
+    *,
+    rater_variance: xr.Dataset,
+    size_effect: xr.Dataset,
+) -> xr.Dataset:
+    """Differences of groups that scored enough of the same items, and why other pairs have none."""
+    counts, raters = study.score_counts, observed["raters"]
+    shared = items_of_both(counts.plurality, counts.label_count, by=counts.strata)
+    grouping = observed["grouping"].to_numpy()
+    min_items = study.crowd.min_items
+    reason = explain_untested(shared, raters, grouping=grouping, min_items=min_items)
+    difference = contrasts(
+        observed[[*resampled]],
+        resampled,
+        rater_variance=rater_variance,
+        raters=raters,
+        items=observed["items"],
+        level=study.spec.bootstrap.level,
+        size_effect=size_effect,
+        comparable=shared >= max(min_items, 1),
+    )
+    return difference.assign(shared_items=shared, reason=reason)
 
 
 def _size_effects(

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from sharpbayes.analysis.crowd_counts import count_labels, measure_responsiveness
 from sharpbayes.analysis.study import CrowdStudy
@@ -72,8 +74,10 @@ def crowd_stability(study: CrowdStudy) -> xr.Dataset:
     """Return HM of every group without the labels of each expert.
 
     As :func:`panel_stability`, with the kind expert, ``highest`` (the group of highest HM),
-    ``movement`` (the change of HM of all raters) and ``hm (setting, group)``, on all items. Empty
-    unless several experts gave the labels and there are groups besides all raters.
+    ``movement`` (the change of HM of all raters) and ``hm (setting, group)``, on all items, and
+    ``sole_share``, the share of labelled items that the expert alone labelled: without such an
+    expert other items are left. Empty unless several experts gave the labels and there are groups
+    besides all raters.
     """
     expert = study.data.expert
     if expert is None or len(expert.labels) == 1 or not study.crowd.groups:
@@ -81,7 +85,15 @@ def crowd_stability(study: CrowdStudy) -> xr.Dataset:
     without = xr.concat([_without_expert(study, expert, name) for name in expert.labels], "expert")
     values = _settings(without.assign_coords(expert=list(expert.labels)), "expert")
     observed = study.responsiveness["hm"].sel(by=ALL, drop=True)
-    return _compare(values, observed, lower_is_better=False).rename(best="highest")
+    table = _compare(values, observed, lower_is_better=False).rename(best="highest")
+    return table.assign(sole_share=("setting", _sole_shares(study, expert)))
+
+
+def _sole_shares(study: CrowdStudy, expert: Factor) -> NDArray[np.float64]:
+    """The share of labelled items that each expert alone labelled."""
+    experts = np.bincount(study.data.expert_item, minlength=len(study.data.item.labels))
+    alone = expert.codes[experts[study.data.expert_item] == 1]
+    return np.bincount(alone, minlength=len(expert.labels)) / max(int((experts > 0).sum()), 1)
 
 
 def _without_expert(study: CrowdStudy, expert: Factor, name: str) -> xr.DataArray:

@@ -137,8 +137,8 @@ class StudySummary:
     ratings do not identify, and numeric columns of slopes. ``repeats`` are how
     many answers and trials each cell has. ``few_resamples`` is the level of intervals with the
     resamples that the study asks for and those that it takes at least, where these are more.
-    ``unmeasured`` says why no responsiveness can be measured, and what helps. ``own_judges`` are
-    judges who score their own answers, each with the model.
+    ``unmeasured`` says why no responsiveness can be measured, and what helps, ``long_scale`` why it
+    will be too low. ``own_judges`` are judges who score their own answers, each with the model.
     """
 
     columns: tuple[tuple[str, str, str], ...]
@@ -158,4 +158,5 @@ class StudySummary:
     repeats: tuple[Repeats, ...] = ()
     few_resamples: tuple[float, int, int] | None = None
     unmeasured: tuple[str, str] | None = None
+    long_scale: tuple[str, str] | None = None
     own_judges: tuple[tuple[str, str], ...] = ()

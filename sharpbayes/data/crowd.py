@@ -55,6 +55,7 @@ class CrowdData:
         item_label: Label 0 or 1 of every item, -1 where missing; empty unless it is a column.
         item_text: Text of every item, shortened; empty without a column of texts.
         numbers: Numeric columns that a model names, of items, raters or ratings.
+        missing_by_rater: Number of empty scores of every rater; empty where it is not known.
         time: Time of each rating; None where no column has it.
         counts: Numbers of ``ratings``, ``missing`` and ``repeated`` ones, and ``labels``: of
             experts, or of items whose label is a column.
@@ -74,6 +75,7 @@ class CrowdData:
     counts: dict[str, int]
     item_text: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
     numbers: dict[str, UnitNumbers] = field(default_factory=dict)
+    missing_by_rater: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 def read_crowd(
@@ -125,14 +127,11 @@ def read_crowd(
         expert_label=expert_label,
         item_label=item_label,
         time=None if time is None else time[kept],
-        counts={
-            "ratings": int(kept.size),
-            "missing": missing,
-            "repeated": int(repeated.sum()),
-            "labels": int(expert_label.size) + int((item_label >= 0).sum()),
-        },
+        counts={"ratings": int(kept.size), "missing": missing, "repeated": int(repeated.sum())}
+        | {"labels": int(expert_label.size) + int((item_label >= 0).sum())},
         item_text=item_text,
         numbers=numbers,
+        missing_by_rater=np.bincount(rater.codes[score < 0], minlength=len(rater.labels)),
     )
 
 

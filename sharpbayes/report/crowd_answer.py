@@ -4,22 +4,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 
-from sharpbayes.errors import format_count, format_percent, join_names
+from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.claims import evidence_texts
+from sharpbayes.report.group_differences import GroupDifferences, size_of_group
 from sharpbayes.report.stability import crowd_stability, suspect_scores
 from sharpbayes.report.tables.crowd import (
     ALL_ITEMS,
     EVERYONE,
-    SIGNIFICANT,
     has_same_labels,
-    list_reasons,
-    name_scale,
 )
-from sharpbayes.report.tables.declaration import Labels, View
-from sharpbayes.report.tables.format import central_interval, estimate, number, value_and_interval
-from sharpbayes.report.tables.panel import labels_where, pairs_where
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.format import estimate, number
+from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.wording import (
     bootstrap_estimate,
@@ -28,14 +25,11 @@ from sharpbayes.report.wording import (
     is_fitted,
     likely_reasons,
     posterior_estimate,
-    probability_text,
 )
 
 WITHOUT = "without careless"
 # A smaller change of the responsiveness is not said.
 CARELESS_CHANGE = 0.01
-# Nor a smaller effect of numbers of ratings.
-SIZE_EFFECT = 0.05
 # Flagged raters with at most this p of their scores having nothing to do with the items read them.
 READING_P = 0.05
 # AUC-ROC of scores that have nothing to do with the labels.
@@ -47,14 +41,19 @@ def crowd_answer(view: View) -> list[str]:
     """Return the answer in sentences: the posterior's after a fit, the bootstrap's alongside."""
     if "responsiveness" not in view:
         return ["The results hold no profile and no responsiveness."]
-    answer = CrowdAnswer(view)
+    answer, differences = CrowdAnswer(view), GroupDifferences(view)
     limits = evidence_texts(view, "limits") or []
     sentences = [*suspect_scores(view), *answer.responsiveness(), *answer.against_labels()]
     if not has_same_labels(view):
-        sentences += [*limits, *answer.harshness(), *prior_sentences(view)]
+        sentences += [*limits, *differences.harshness(), *prior_sentences(view)]
         return [*sentences, *crowd_stability(view)]
-    sentences += [*answer.harshness(), answer.differences()]
-    sentences += [*answer.size_effect(), *prior_sentences(view), *limits]
+    sentences += [*differences.harshness(), differences.responsiveness()]
+    sentences += [
+        *differences.other_metric(),
+        *differences.size_effect(),
+        *prior_sentences(view),
+        *limits,
+    ]
     return [*sentences, *crowd_stability(view)]
 
 
@@ -63,11 +62,6 @@ class CrowdAnswer:
     """Sentences about the results of a crowd."""
 
     view: View
-
-    def size(self, group: str) -> str:
-        """A group with the number of its raters."""
-        row = self.view.select({"group": group, **ALL_ITEMS})
-        return f"{group} ({format_count(int(row['responsiveness/raters']), 'rater')})"
 
     def responsiveness(self) -> Iterator[str]:
         """Responsiveness of all raters together, or the range of groups."""
@@ -105,10 +99,12 @@ class CrowdAnswer:
         elif flagged and np.isnan(sample):
             yield f"{_flagged(flagged)} Nobody is left out."
         elif abs(without - sample) >= CARELESS_CHANGE:
+            raters = self.view.group("careless").sizes["rater"]
             yield (
                 f"{_flagged(flagged)} {_without(flagged)} the observed responsiveness is "
-                f"{number(without, 2)} in place of {number(sample, 2)}. Nobody is left out "
-                "elsewhere."
+                f"{number(without, 2)} in place of {number(sample, 2)}, of {raters - flagged} "
+                f"raters in place of {raters}: fewer ratings an item alone may move it. Nobody is "
+                "left out elsewhere."
             )
         else:
             return
@@ -172,7 +168,8 @@ class CrowdAnswer:
         if not known.size:
             return f"Responsiveness of all raters cannot be measured: {reason}."
         low, high = (
-            f"{number(end, 2)} for {self.size(end['group'].item())}" for end in known[[0, -1]]
+            f"{number(end, 2)} for {size_of_group(self.view, end['group'].item())}"
+            for end in known[[0, -1]]
         )
         source = "posterior medians" if is_fitted(self.view) else "observed; no model was fitted"
         labels = "labels" if has_same_labels(self.view) else "labels by all others"
@@ -190,15 +187,23 @@ class CrowdAnswer:
     def against_labels(self) -> Iterator[str]:
         """Who scores items that are labelled unsafe lower than the others: all raters, or groups.
 
-        These are the ones whose interval of AUC-ROC lies below that of chance.
+        These are the ones whose interval of AUC-ROC lies below that of chance, and who have enough
+        items of either label for an interval to hold.
         """
         cells = self.view.group("responsiveness").sel(ALL_ITEMS)
         if "auc_roc_interval" not in cells:
             return
-        below = labels_where(cells["auc_roc_interval"].sel(bound="upper") < CHANCE)
+        is_below = cells["auc_roc_interval"].sel(bound="upper") < CHANCE
+        if "evidence/few_labels" in self.view:
+            is_below &= ~self.view["evidence/few_labels"]
+        below = labels_where(is_below)
         groups = ["all"] if "all" in below else below
         if groups:
-            who = "all raters" if groups == ["all"] else join_names([self.size(x) for x in groups])
+            who = (
+                "all raters"
+                if groups == ["all"]
+                else join_names([size_of_group(self.view, x) for x in groups])
+            )
             rows = [cells.sel(group=group) for group in groups]
             values = [estimate(row["auc_roc"], row["auc_roc_interval"]) for row in rows]
             yield (
@@ -207,147 +212,6 @@ class CrowdAnswer:
                 f"{CHANCE} (AUC-ROC; ties count half). See which end of the scale is harm, and "
                 "which label is unsafe."
             )
-
-    @property
-    def _has_pairs(self) -> bool:
-        """Whether a grouping has two groups, so that there is a pair to compare."""
-        grouping = self.view["responsiveness/grouping"].to_numpy()
-        return len(set(grouping)) < len(grouping)
-
-    def harshness(self) -> Iterator[str]:
-        """Which group scores more harshly."""
-        if "harshness_difference" not in self.view or not self._has_pairs:
-            return
-        data = self.view.group("harshness_difference")
-        tested = pairs_where(data["p_holm"].notnull())
-        if not tested:
-            why = ": they have too few raters or no items in common"
-            yield _untested(data["difference"], "how harshly they score", why)
-            return
-        different = pairs_where(data["p_holm"] < SIGNIFICANT)
-        if not different:
-            yield self._none_of(tested, "how harshly they score")
-            return
-        most = max(different, key=lambda pair: abs(float(data["difference"].sel(pair))))
-        high, low = self._ordered(most, data["difference"])
-        cell, level = data.sel(group=high, other=low), format_percent(self._level())
-        gap, bounds = value_and_interval(cell["difference"], cell["difference_interval"])
-        more = f", the largest of {len(different)} distinguishable differences"
-        latent = ""
-        if is_fitted(self.view) and "prob_higher" in cell:
-            latent = (
-                f"; on the latent scale with probability {probability_text(cell['prob_higher'])}"
-            )
-        yield (
-            f"{self.size(high)} scores higher (more harm) than {self.size(low)} by {gap} steps "
-            f"({level} interval {bounds}) of {name_scale(self.view)}"
-            f"{more * (len(different) > 1)}{latent}."
-        )
-
-    def _ordered(self, pair: Labels, difference: xr.DataArray) -> list[str]:
-        """The groups of a pair, the one with more first."""
-        return list(pair.values())[:: 1 if float(difference.sel(pair)) >= 0 else -1]
-
-    def _level(self) -> float:
-        return float(self.view.results["joint"].attrs["level"])
-
-    def differences(self) -> str:
-        """How many pairs of groups differ in responsiveness, and which differ most."""
-        if "responsiveness_difference" not in self.view or not self._has_pairs:
-            return "The study compares no groups of raters."
-        data = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
-        tested = pairs_where(data["hm_p_holm"].notnull())
-        if not tested:
-            return _untested(data["hm"], "their responsiveness", self._reasons())
-        different = pairs_where(data["hm_p_holm"] < SIGNIFICANT)
-        if not different:
-            return self._none_of(tested, "their responsiveness")
-        most = max(different, key=lambda pair: abs(float(data["hm"].sel(pair))))
-        high, low = self._ordered(most, data["hm"])
-        gap = number(abs(float(data["hm"].sel(most))), 2)
-        groups = f"{self.size(high)} above {self.size(low)}{self._posterior_difference(high, low)}"
-        pairs = f"{len(different)} of {len(tested)} pairs of rater groups"
-        verb, largest = "are distinguishable by their", "largest difference"
-        if len(different) == 1:
-            verb, largest = "is distinguishable by its", "difference"
-        if len(tested) == 1:
-            pairs, verb = "The two rater groups", "are distinguishable by their"
-        return (
-            f"{pairs} {verb} responsiveness ({self._correction(tested)}); the {largest} is {gap}, "
-            f"{groups}."
-        )
-
-    def _reasons(self) -> str:
-        """Why groups have no responsiveness, each reason once."""
-        reason = self.view["responsiveness/reason"].sel(ALL_ITEMS).drop_sel(group="all")
-        reasons = list_reasons(reason)
-        return f": {reasons}" if reasons else ""
-
-    def size_effect(self) -> Iterator[str]:
-        """How far values of groups differ by their numbers of ratings alone, if at all."""
-        path = "responsiveness_difference/hm_size_effect"
-        if path not in self.view:
-            return
-        effect = self.view[path].sel(ALL_ITEMS)
-        pairs = pairs_where(abs(effect) >= SIZE_EFFECT)
-        if pairs:
-            most = max(pairs, key=lambda pair: abs(float(effect.sel(pair))))
-            high, low = self._ordered(most, effect)
-            by_numbers = number(abs(float(effect.sel(most))), 2)
-            yield (
-                "The responsiveness of a group depends on how many ratings an item has: by their "
-                f"numbers alone that of {self.size(high)} is {by_numbers} above that of "
-                f"{self.size(low)}. Groups are therefore compared with equally many ratings; "
-                "values of single groups are not."
-            )
-
-    def _none_of(self, pairs: list[Labels], what: str) -> str:
-        """That no pair of groups is distinguishable, and how many of them can be compared."""
-        _, sizes = np.unique(self.view["responsiveness/grouping"], return_counts=True)
-        n_tested, n_pairs = len(pairs), int((sizes * (sizes - 1) // 2).sum())
-        if n_tested == 1:
-            two = (
-                "two rater groups" if n_pairs == 1 else "only two rater groups that can be compared"
-            )
-            none = f"The {two} are not"
-        else:
-            able = f" that can be compared, of {n_pairs}," if n_tested < n_pairs else ""
-            none = f"None of {n_tested} pairs of rater groups{able} are"
-        return f"{none} distinguishable by {what} ({self._correction(pairs)})."
-
-    def _correction(self, pairs: list[Labels]) -> str:
-        """How p values are corrected: over the pairs of each grouping."""
-        grouping = self.view["responsiveness/grouping"]
-        several = len({str(grouping.sel(group=pair["group"]).item()) for pair in pairs}) > 1
-        return f"Holm{' within each grouping' * several}, {format_percent(SIGNIFICANT)}"
-
-    def _posterior_difference(self, high: str, low: str) -> str:
-        """The posterior of a difference of HM, where a model was fitted."""
-        if not is_fitted(self.view):
-            return ""
-        draws = self.view.select(ALL_ITEMS)["posterior_responsiveness/hm"]
-        gap = draws.sel(group=high) - draws.sel(group=low)
-        pairs = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
-        if "hm_size_effect" in pairs:
-            gap = gap - float(pairs["hm_size_effect"].sel(group=high, other=low))
-        known = estimate(gap.median(), central_interval(gap, self._level()))
-        return f"; the posterior has {known}"
-
-
-def _untested(difference: xr.DataArray, what: str, why: str) -> str:
-    """That no test compares groups by their difference (group, other); ``why`` where it has none.
-
-    A difference without a p value is one whose variance nothing shows.
-    """
-    known = difference.to_numpy()[difference.notnull().to_numpy()]
-    if not known.size:
-        return f"No two groups of raters can be compared by {what}{why}."
-    if np.allclose(known, 0.0):
-        return f"No two groups of raters can be distinguished by {what}: every difference is 0."
-    return (
-        f"No two groups of raters can be compared by {what}: nothing shows how far their "
-        "differences vary."
-    )
 
 
 def _flagged(count: int) -> str:

@@ -13,13 +13,16 @@ from sharpbayes.report.stability import (
     METRICS,
     NO_CHANGE,
     are_tied,
+    experts_by,
+    has_order,
     has_rivals,
     judges_by,
     largest_movement,
     name_raters,
+    sole_experts,
     sole_judges,
 )
-from sharpbayes.report.tables.crowd import ALL_ITEMS, has_same_labels, list_reasons
+from sharpbayes.report.tables.crowd import ALL_GROUPS, ALL_ITEMS, has_same_labels, list_reasons
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import has_several_models, labels_where
@@ -117,9 +120,19 @@ def _crowd_data(view: View) -> tuple[str, str]:
     ]
     if not has_same_labels(view):
         texts.append("Groups cannot be compared: each is measured by labels of the others.")
+    if "evidence/few_labels" in view and bool(view["evidence/few_labels"].sel(ALL_GROUPS)):
+        return NO, " ".join(["Too few items have either label.", *texts])
+    if not texts and (count := _count_limits(view)):
+        return PARTLY, f"The answer stands, with {format_count(count, 'limit')} to read."
     if not texts:
         return YES, "Every group is measured and has enough raters."
     return NO if "all" in small_groups else PARTLY, " ".join(texts)
+
+
+def _count_limits(view: View) -> int:
+    """Number of limits that are no mere remarks."""
+    limits, remarks = (evidence_texts(view, name) or [] for name in ("limits", "remarks"))
+    return len(limits) - len(remarks)
 
 
 def _stability(view: View, who: str) -> tuple[str, str]:
@@ -132,9 +145,20 @@ def _stability(view: View, who: str) -> tuple[str, str]:
         return UNKNOWN, f"There is one {who} only."
     if who == "judge":
         return _without_judges(view, data, left_out)
+    return _without_experts(view)
+
+
+def _without_experts(view: View) -> tuple[str, str]:
+    """Whether the most responsive group changes without one expert."""
+    data = experts_by(view)
     if not has_rivals(view):
         return UNKNOWN, "There are no two measured groups of raters to order."
-    return _order(data, left_out, ("most responsive group", "highest"))
+    if sole_experts(view):
+        return UNKNOWN, "Some experts labelled items alone: without them other items are left."
+    if bool(data["changed"].any()) and not has_order(view):
+        return UNKNOWN, "No two groups are distinguishable: they have no order to change."
+    is_expert = xr.ones_like(data["changed"], dtype=bool)
+    return _order(data, is_expert, ("most responsive group", "highest"))
 
 
 def _without_judges(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """How far the answer depends on one judge or expert, and on settings of the weights."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import xarray as xr
 
 from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.errors import join_names
-from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE
+from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, SIGNIFICANT
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
 from sharpbayes.report.tables.panel import labels_where
@@ -58,7 +58,9 @@ def panel_stability(
         yield _observed_otherwise(judges, metric, lowest, named)
         return
     if judges is not None:
-        yield from _sole_judges(view)
+        yield from _sole_raters(
+            sole_judges(view), "Judge", "scored {} of the answers", units="prompts"
+        )
         if judges.sizes["setting"]:
             yield from _judges(view, judges, metric, lowest[0])
     if judges is None or metric != "cvar":
@@ -72,20 +74,27 @@ def panel_stability(
 
 
 def crowd_stability(view: View) -> Iterator[str]:
-    """Yield how the most responsive group depends on the labels of one expert."""
+    """Yield how the most responsive group depends on the labels of one expert.
+
+    Groups that are not distinguishable have no order that could depend on anyone.
+    """
     if "stability" not in view:
         return
-    data = view.group("stability")
-    movement = abs(data["movement"]).max()
+    yield from _sole_raters(
+        sole_experts(view), "Expert", "labelled {} of the labelled items", units="items"
+    )
+    data = experts_by(view)
+    movement = abs(data["movement"]).max() if data.sizes["setting"] else np.nan
     moves = "" if np.isnan(movement) else f"by at most {number(movement, 2)}"
-    if not has_rivals(view):
+    changed = data.isel(setting=data["changed"].to_numpy())
+    if not has_rivals(view) or (changed.sizes["setting"] and not has_order(view)):
         if moves:
             yield f"Leaving out one expert moves the responsiveness of all raters {moves}."
         return
     moved = f"; responsiveness of all raters moves {moves}" if moves else ""
-    changed = data.isel(setting=data["changed"].to_numpy())
     if not changed.sizes["setting"]:
-        yield f"No single expert changes which group is most responsive{moved}."
+        if data.sizes["setting"]:
+            yield f"No single expert changes which group is most responsive{moved}."
         return
     names = [str(name) for name in changed["value"].to_numpy()]
     rows = zip(names, changed["highest"].to_numpy(), strict=True)
@@ -94,6 +103,28 @@ def crowd_stability(view: View) -> Iterator[str]:
         f"The order of groups depends on {name_raters('expert', names)}: {join_names(listed)} is "
         f"most responsive{moved}."
     )
+
+
+def sole_experts(view: View) -> dict[str, float]:
+    """Return the share of labelled items of each expert who alone labelled a large share."""
+    data = view.group("stability")
+    if "sole_share" not in data:
+        return {}
+    known = data["sole_share"].to_numpy() >= SOLE_SHARE
+    rows = zip(data["value"].to_numpy()[known], data["sole_share"].to_numpy()[known], strict=True)
+    return {str(name): float(share) for name, share in rows}
+
+
+def experts_by(view: View) -> xr.Dataset:
+    """Return what moves without each expert; those of :func:`sole_experts` are left out."""
+    data = view.group("stability")
+    return data.isel(setting=~np.isin(data["value"].to_numpy().astype(str), [*sole_experts(view)]))
+
+
+def has_order(view: View) -> bool:
+    """Return whether two groups are distinguishable by HM, or results do not say."""
+    path = "responsiveness_difference/hm_p_holm"
+    return path not in view or bool((view[path].sel(ALL_ITEMS) < SIGNIFICANT).any())
 
 
 def has_rivals(view: View) -> bool:
@@ -210,20 +241,22 @@ def sole_judges(view: View) -> dict[str, float]:
     return dict(zip(map(str, known["judge"].to_numpy()), map(float, known), strict=True))
 
 
-def _sole_judges(view: View) -> Iterator[str]:
-    """That nothing shows how far the answer depends on judges who scored answers alone."""
-    sole = sole_judges(view)
+def _sole_raters(sole: Mapping[str, float], who: str, scored: str, *, units: str) -> Iterator[str]:
+    """That nothing shows how far the answer depends on judges or experts who scored alone.
+
+    ``scored`` is what they did, with a field for the share.
+    """
     if len(sole) == 1:
         [(name, share)] = sole.items()
         yield (
-            f"Judge {name} alone scored {percent(share)} of the answers: without {name} other "
-            f"prompts are left, so that nothing shows how far the answer depends on {name}."
+            f"{who} {name} alone {scored.format(percent(share))}: without {name} other "
+            f"{units} are left, so that nothing shows how far the answer depends on {name}."
         )
     elif sole:
         shares = join_names([percent(share) for share in sole.values()])
         yield (
-            f"{join_names([*sole])} alone scored {shares} of the answers: without one of them "
-            "other prompts are left, so that nothing shows how far the answer depends on them."
+            f"{join_names([*sole])} alone {scored.format(shares)}: without one of them "
+            f"other {units} are left, so that nothing shows how far the answer depends on them."
         )
 
 

@@ -31,7 +31,9 @@ VARIABLES = """
   model, judge: number: judge_share judge_trials
   epsilon: number: epsilon_kendall epsilon_spearman
   epsilon, model: number: epsilon_cvar
-  group: number: few_raters items raters
+  group: number: few_labels few_raters items missing_share raters
+  group, other: number: shared_items shared_share
+  group, unsafe: number: labelled_items
   model: number: at_ceiling ceiling effective_prompts expected_coverage flat_tail
     needs_policy_score prompts saturated_share saturated_tail saturated_tail_share tail_mass
     tail_prompts top_share
@@ -130,7 +132,8 @@ VARIABLES = """
   group, by, score, bound: number: precision_interval recall_below_interval recall_interval
 /responsiveness_difference
   group, other, by: number: hm hm_p hm_p_holm kendall_tau kendall_tau_p kendall_tau_p_holm mpa
-    mpa_p mpa_p_holm wra wra_p wra_p_holm
+    mpa_p mpa_p_holm shared_items wra wra_p wra_p_holm
+  group, other, by: text: reason
   group, other, by, bound: number: hm_interval kendall_tau_interval mpa_interval wra_interval
 /responsiveness_shares
   moved_label, moved_share: number: hm mpa wra
@@ -148,7 +151,7 @@ VARIABLES = """
 /stability
   metric, judge_out: number: lojo_changed lojo_movement
   metric, judge_out: text: lojo_lowest
-  setting: number: changed kendall movement
+  setting: number: changed kendall movement sole_share
   setting: text: highest kind lowest value
   setting, group: number: hm
   setting, model: number: cvar

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sharpbayes.analysis.long_scales import REMEDY, describe_long_scale, is_too_long
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy, StudySummary
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.bayes.design.identifiability import find_issues
@@ -85,6 +86,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         repeats=context.study.repeats,
         few_resamples=_find_few_resamples(files.spec.bootstrap),
         unmeasured=_explain_unmeasured(files.spec.crowd),
+        long_scale=_explain_long_scale(context.study),
         own_judges=_find_own_judges(context.study),
     )
 
@@ -120,6 +122,20 @@ def _explain_unmeasured(crowd: Crowd | None) -> tuple[str, str] | None:
     if crowd is None or crowd.groups or crowd.labels.from_ != "crowd":
         return None
     return NOBODY_OUTSIDE
+
+
+def _explain_long_scale(study: PanelStudy | CrowdStudy) -> tuple[str, str] | None:
+    """Return why items show too little of a long scale, and what helps; None where they do not."""
+    if isinstance(study, PanelStudy):
+        return None
+    data = study.data
+    labelled = {
+        "experts": np.unique(data.expert_item).size,
+        "item": int((data.item_label >= 0).sum()),
+        "crowd": len(data.item.labels),
+    }
+    counts = {"items": labelled[study.crowd.labels.from_], "scores": len(data.score_labels)}
+    return (describe_long_scale(**counts), REMEDY) if is_too_long(**counts) else None
 
 
 def _find_few_resamples(boot: Bootstrap) -> tuple[float, int, int] | None:

@@ -86,6 +86,7 @@ def test_without_an_expert_is_the_study_of_the_other_experts(tmp_path):
     study = tmp_path / "quickstart_crowd.toml"
     table = measure(load_study(study, overrides=SMALL))["stability"].to_dataset()
     assert table["value"].values.tolist() == ["e1", "e2", "e3", "e4", "e5"]
+    assert table["sole_share"].values.tolist() == [0.0] * 5
     labels = pd.read_csv(tmp_path / "quickstart_crowd_experts.csv")
     labels[labels["expert"] != "e3"].to_csv(tmp_path / "quickstart_crowd_experts.csv", index=False)
     other = measure(load_study(study, overrides=SMALL))["responsiveness"]["hm"].sel(by="all")
@@ -93,3 +94,16 @@ def test_without_an_expert_is_the_study_of_the_other_experts(tmp_path):
     np.testing.assert_allclose(without["hm"], other)
     groups = other.sel(group=other["group"] != "all").to_series()
     assert without["highest"].item() == groups.idxmax()
+
+
+def test_the_share_of_items_that_an_expert_alone_labelled_is_kept(tmp_path):
+    for path in find("studies", "quickstart_crowd").parent.glob("quickstart_crowd*"):
+        shutil.copy(path, tmp_path)
+    file = tmp_path / "quickstart_crowd_experts.csv"
+    labels = pd.read_csv(file)
+    items = sorted(labels["item"].unique())
+    alone = labels["item"].isin(items[: len(items) // 4])
+    labels[~alone | (labels["expert"] == "e3")].to_csv(file, index=False)
+    results = measure(load_study(tmp_path / "quickstart_crowd.toml", overrides=SMALL))
+    share = results["stability"]["sole_share"]
+    assert share.values.tolist() == [0.0, 0.0, 0.25, 0.0, 0.0]

@@ -26,12 +26,12 @@ def test_measured_it_is_the_bootstrap_and_says_so():
         f"interval 0.60 to 0.95), {BEST}. This is from the bootstrap; no model was fitted."
     )
     assert second == (
-        "The two rater groups are distinguishable by their responsiveness (Holm, 5%); the "
+        "The two rater groups are distinguishable by their responsiveness (HM; Holm, 5%); the "
         "difference is 0.20, g=y (5 raters) above g=x (4 raters)."
     )
     assert "g=x (4 raters) above g=y" in answer(crowd(hm=0.2))[1]
     assert answer(crowd(p=0.06))[1] == (
-        "The two rater groups are not distinguishable by their responsiveness (Holm, 5%)."
+        "The two rater groups are not distinguishable by their responsiveness (HM; Holm, 5%)."
     )
     assert answer(crowd(p=np.nan))[1] == (
         "No two groups of raters can be compared by their responsiveness: nothing shows how far "
@@ -95,6 +95,14 @@ def test_fitted_it_is_the_posterior_with_the_bootstrap_alongside():
     )
 
 
+def test_a_posterior_that_contradicts_a_difference_is_said_to():
+    text = answer(fitted_crowd(median=(0.75, 0.9, 0.5)))[2]
+    assert text.endswith(
+        "g=y (5 raters) above g=x (4 raters); the posterior contradicts it, with −0.40 "
+        "(−0.59 to −0.21)."
+    )
+
+
 def test_posterior_and_bootstrap_agree_where_they_were_compared():
     results = fitted_crowd(median=(0.75, 0.65, 0.8))
     results["joint"]["observed"][0, 1] = np.nan
@@ -123,12 +131,12 @@ def test_several_groupings_are_corrected_by_themselves():
     data["hm_p_holm"][0, 1] = 0.03
     data["hm"][0, 1] = 0.1
     assert answer(add(results, responsiveness_difference=data))[1] == (
-        "1 of 2 pairs of rater groups is distinguishable by its responsiveness (Holm within each "
-        "grouping, 5%); the difference is 0.10, all (9 raters) above g=x (1 rater)."
+        "1 of 2 pairs of rater groups is distinguishable by its responsiveness (HM; Holm within "
+        "each grouping, 5%); the difference is 0.10, all (9 raters) above g=x (1 rater)."
     )
     data["hm_p_holm"][1, 2] = 0.03
     assert answer(add(results, responsiveness_difference=data))[1] == (
-        "2 of 2 pairs of rater groups are distinguishable by their responsiveness (Holm within "
+        "2 of 2 pairs of rater groups are distinguishable by their responsiveness (HM; Holm within "
         "each grouping, 5%); the largest difference is 0.20, g=y (5 raters) above g=x (1 rater)."
     )
 
@@ -357,15 +365,74 @@ def test_an_order_of_groups_that_leans_on_an_expert():
     )
 
 
-def test_what_numbers_of_ratings_do_is_said():
-    results = crowd(p=0.06)
+def test_groups_that_are_not_distinguishable_have_no_order_to_depend_on_an_expert():
+    moved = stability(("expert", "e1", "g=x", True, -0.02), best="highest")
+    results = add(crowd(p=0.06), stability=moved)
+    assert answer(results)[-1] == (
+        "Leaving out one expert moves the responsiveness of all raters by at most 0.02."
+    )
+    light = lights(results)[1]
+    assert light.state == "not known"
+    assert light.reason == "No two groups are distinguishable: they have no order to change."
+
+
+def test_an_expert_who_alone_labelled_items_is_not_left_out():
+    both = stability(
+        ("expert", "e1", "g=x", True, -0.3), ("expert", "e2", "g=y", False, 0.01), best="highest"
+    )
+    results = add(crowd(), stability=both.assign(sole_share=("setting", [0.4, 0.02])))
+    assert answer(results)[-2:] == (
+        "Expert e1 alone labelled 40% of the labelled items: without e1 other items are left, so "
+        "that nothing shows how far the answer depends on e1.",
+        "No single expert changes which group is most responsive; responsiveness of all raters "
+        "moves by at most 0.01.",
+    )
+    light = lights(results)[1]
+    assert light.state == "not known"
+    every = add(crowd(), stability=both.assign(sole_share=("setting", [0.4, 0.4])))
+    assert answer(every)[-1].startswith("e1 and e2 alone labelled 40% and 40% of the labelled ")
+
+
+def compare(*, effect=None, wra_p=None, hm_p=0.06, ratings=(180, 80, 100)):
+    """The answer with a size effect of y above x, or a difference of WRA of 0.3 for y."""
+    results = crowd(p=hm_p)
     data = results["responsiveness_difference"].to_dataset()
-    effect = xr.zeros_like(data["hm"])
-    effect.loc[{"group": "g=y", "other": "g=x"}] = 0.2
-    effect.loc[{"group": "g=x", "other": "g=y"}] = -0.2
-    sentences = answer(add(results, responsiveness_difference=data.assign(hm_size_effect=effect)))
+    shape, dims = data["hm"].shape, data["hm"].dims
+    if effect is not None:
+        data["hm_size_effect"] = xr.zeros_like(data["hm"])
+        data["hm_size_effect"][1, 2], data["hm_size_effect"][2, 1] = -effect, effect
+    if wra_p is not None:
+        gap, p = np.full(shape, np.nan), np.full(shape, np.nan)
+        gap[1, 2], gap[2, 1], p[1, 2], p[2, 1] = -0.3, 0.3, wra_p, wra_p
+        data["wra"], data["wra_p_holm"] = (dims, gap), (dims, p)
+        data["wra_interval"] = ((*dims, "bound"), np.stack([gap - 0.1, gap + 0.1], axis=-1))
+        data = data.assign_coords(bound=["lower", "upper"])
+    groups = {"group": results["responsiveness"]["group"].to_numpy()}
+    size = {"ratings": ("group", [*ratings]), "items": ("group", [20] * 3)}
+    return answer(
+        add(results, responsiveness_difference=data, sample_size=xr.Dataset(size, groups))
+    )
+
+
+def test_what_numbers_of_ratings_do_is_said():
     assert (
         "The responsiveness of a group depends on how many ratings an item has: by their numbers "
         "alone that of g=y (5 raters) is 0.20 above that of g=x (4 raters). Groups are therefore "
         "compared with equally many ratings; values of single groups are not."
-    ) in sentences
+    ) in compare(effect=0.2)
+
+
+def test_numbers_of_ratings_are_not_named_where_the_smaller_group_has_more():
+    text = " ".join(compare(effect=0.2, ratings=(180, 100, 80)))
+    assert "by their numbers alone" not in text
+    assert "by their numbers alone" not in " ".join(compare(effect=-0.2))
+
+
+def test_a_difference_that_hm_does_not_show_but_wra_does_is_said():
+    sentence = (
+        "By WRA alone g=y (5 raters) is above g=x (4 raters) by 0.30 (95% interval 0.20 to 0.40; "
+        "Holm, corrected for both metrics): it more often scores an unsafe item above a safe one."
+    )
+    assert sentence in compare(wra_p=0.02)
+    for shown in (compare(wra_p=0.03), compare(wra_p=0.02, hm_p=0.01)):
+        assert "By WRA alone" not in " ".join(shown)

@@ -22,6 +22,7 @@ def results():
     items = xr.Dataset(
         {
             "plurality": (("item", "group"), np.zeros((3, 3), int)),
+            "disagreement": ("item", [0.0, 2.0, np.nan]),
             "in_priority_grouping": ("group", [False, True, True]),
         },
         {
@@ -56,6 +57,14 @@ def test_a_contested_item_has_each_rater_with_score_groups_and_text():
     assert shown["Scores of item i2"].note == (
         "Plurality of all raters: low. One of the items seen most differently. Text: How?"
     )
+
+
+@pytest.mark.parametrize("disagreement", [0.0, np.nan])
+def test_an_item_that_groups_see_alike_or_one_group_saw_is_not_seen_differently(disagreement):
+    tree = results()
+    tree["items"]["disagreement"][1] = disagreement
+    note = "Plurality of all raters: low. Text: How?"
+    assert tables(tree)["Scores of item i2"].note == note
 
 
 def test_items_are_chosen_by_name_in_the_order_given():

@@ -165,15 +165,15 @@ def gai(irr: xr.DataArray, xrr: xr.DataArray) -> xr.DataArray:
 
     ``GAI = IRR / XRR``
 
-    It is above 1 where raters of the group agree more with each other; NaN where XRR is not
-    positive, because the ratio then has no meaning.
+    It is above 1 where raters of the group agree more with each other; NaN where either is not
+    positive, because the ratio then has no meaning. Where XRR is near 0 it says little.
 
     Source: responsiveness paper, Appendix B; Prabhakaran et al. 2024.
 
     >>> float(gai(xr.DataArray(0.3), xr.DataArray(0.25)))
     1.2
     """
-    return irr / xrr.where(xrr > 0)
+    return (irr / xrr.where(xrr > 0)).where(irr > 0)
 
 
 def agreement_measures(pairs: xr.Dataset, *, distance: Distance) -> xr.Dataset:
@@ -238,7 +238,9 @@ def cohesion(
             n_groups=groups.sizes["group"],
             n_scores=n_scores,
         ).assign_coords(groups.isel(rater=0, drop=True).coords)
-        tables.append(_add_p_values(agreement_measures(pairs, distance=distance)))
+        table = _add_p_values(agreement_measures(pairs, distance=distance))
+        outside = pairs["outside"].isel(permutation=0, drop=True).sum("score")
+        tables.append(table.assign(is_shared=outside > 0))
     table = xr.concat(tables, "group", coords="different", compat="equals").assign(
         raters=membership.sum("rater"), items=_count_paired_items(item, rater, membership)
     )
@@ -323,8 +325,14 @@ def _mask_missing(table: xr.Dataset, n_raters: int) -> xr.Dataset:
     table = table.assign({name: table[name].where(enough) for name in masked})
     alone = enough & (table["raters"] == n_raters)
     table["irr_p"] = table["irr_p"].where(~alone)
-    no_gai = enough & ~alone & table["gai"].isnull()
     reason = table["reason"].astype(object)
     reason = reason.where(~alone, "no rater outside the group: no XRR and GAI")
-    table["reason"] = reason.where(~no_gai, "XRR is not positive: no GAI").astype(str)
-    return name_variables(table, LONG_NAMES)
+    why = {
+        "no item was also scored by a rater outside the group: no XRR and GAI": ~table["is_shared"],
+        "XRR is not positive: no GAI": ~(table["xrr"] > 0),
+        "IRR is not positive: no GAI": ~(table["irr"] > 0),
+    }
+    for text, is_so in why.items():
+        reason = reason.where(~(enough & is_so) | (reason != ""), text)
+    table["reason"] = reason.astype(str)
+    return name_variables(table.drop_vars("is_shared"), LONG_NAMES)

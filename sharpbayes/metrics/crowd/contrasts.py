@@ -21,6 +21,7 @@ def contrasts(
     items: xr.DataArray,
     level: float,
     size_effect: xr.Dataset | None = None,
+    comparable: xr.DataArray | None = None,
 ) -> xr.Dataset:
     """Compare every two groups of a grouping, stratum by stratum.
 
@@ -36,8 +37,9 @@ def contrasts(
     over (replicate, group, by), ``rater_variance`` over (group, by), ``raters`` (group) and
     ``items`` (group, by) are numbers. For each statistic the result has ``name``, ``name_p``,
     ``name_p_holm`` (group, other, by) and ``name_interval`` (group, other, by, bound). Missing on
-    the diagonal, between groups of different groupings and where either group has no value;
-    intervals and p values also where resamples do not differ, and of a group of one rater.
+    the diagonal, between groups of different groupings, where either group has no value and where
+    a pair is not ``comparable`` (group, other, by), which all are by default; intervals and p
+    values also where resamples do not differ, and of a group of one rater.
 
     Source: responsiveness paper, section 1 (comparing groups); Cameron, Gelbach and Miller 2011;
     Satterthwaite 1946; Holm 1979.
@@ -63,9 +65,34 @@ def contrasts(
                     for end in ("", "_variance")
                 ]
             )
-        pairs = _contrast(*arrays, level=level, size_effect=effect)
+        pairs = _contrast(*arrays, level=level, size_effect=effect, comparable=comparable)
         compared |= {f"{name}{end}": x for end, x in pairs.items()}
     return xr.Dataset(compared)
+
+
+def explain_untested(
+    shared: xr.DataArray, raters: xr.DataArray, *, grouping: NDArray[np.str_], min_items: int
+) -> xr.DataArray:
+    """Return why two groups of a grouping have no test; empty where nothing speaks against one.
+
+    Of numbers of ``shared`` items (group, other, by) and of ``raters`` (group). Groups that scored
+    other items differ by their items too, and a single rater does not show how far raters differ.
+
+    >>> shared = xr.DataArray([[[9], [2]], [[2], [9]]], dims=("group", "other", "by"))
+    >>> groups = {"grouping": np.array(["g", "g"]), "min_items": 5}
+    >>> raters = xr.DataArray([4, 4], dims="group")
+    >>> explain_untested(shared, raters, **groups).values[0, 1, 0].item()
+    'fewer than min_items = 5 items that both groups scored'
+    """
+    few = f"fewer than min_items = {max(min_items, 1)} items that both groups scored"
+    one = "a group of one rater does not show how far raters differ"
+    counts, alone = shared.transpose("group", "other", "by"), raters.to_numpy() == 1
+    reason = np.full(counts.shape, "", dtype=f"<U{max(len(few), len(one))}")
+    for a, b in pairs_of_groups(grouping):
+        single = (alone[a] | alone[b])[:, None]
+        text = np.where(counts.to_numpy()[a, b] < max(min_items, 1), few, np.where(single, one, ""))
+        reason[a, b] = reason[b, a] = text
+    return counts.copy(data=reason)
 
 
 def pairs_of_groups(grouping: NDArray[np.str_]) -> Iterator[tuple[Index, Index]]:
@@ -89,6 +116,7 @@ def _contrast(
     *,
     level: float,
     size_effect: NDArray[np.float64] | None,
+    comparable: xr.DataArray | None,
 ) -> dict[str, xr.DataArray]:
     """Differences of one statistic, their tests and intervals, by the suffix of their name."""
     x, added, n = (
@@ -99,8 +127,11 @@ def _contrast(
     difference, p, corrected = (np.full((len(x), *x.shape), np.nan) for _ in range(3))
     effect, noise = np.zeros((2, len(x), *x.shape)) if size_effect is None else size_effect
     interval = np.full((len(x), *x.shape, 2), np.nan)
+    allowed = np.ones(difference.shape, dtype=bool)
+    if comparable is not None:
+        allowed = comparable.transpose("group", "other", "by").to_numpy()
     for a, b in pairs_of_groups(observed["grouping"].to_numpy()):
-        gap = x[a] - x[b] - effect[a, b]
+        gap = np.where(allowed[a, b], x[a] - x[b] - effect[a, b], np.nan)
         # A single rater does not show how far raters of the group differ.
         raters_vary = added[a] + added[b] + noise[a, b]
         raters_vary = np.where(np.minimum(m[a], m[b]) > 1, raters_vary, np.nan)

@@ -61,6 +61,46 @@ def shared_items(
     return count_items(plurality, label_count, by).transpose(..., "group", "by")
 
 
+def labelled_items(plurality: xr.DataArray, label_count: xr.DataArray) -> xr.DataArray:
+    """Count the items that a group scored and that have a label of each kind, (group, unsafe).
+
+    Scores (group, item), -1 missing, labels ([group,] item, unsafe). An item with labels of both
+    kinds counts for each.
+
+    >>> scores = xr.DataArray([[0, 2, -1]], dims=("group", "item"))
+    >>> labels = xr.DataArray([[4, 1], [0, 5], [5, 0]], dims=("item", "unsafe"))
+    >>> labelled_items(scores, labels).values.tolist()
+    [[1, 2]]
+    """
+    return ((plurality >= 0) & (label_count > 0)).sum("item").transpose("group", "unsafe")
+
+
+def items_of_both(
+    plurality: xr.DataArray, label_count: xr.DataArray, *, by: xr.DataArray
+) -> xr.DataArray:
+    """Count the items of each stratum that two groups both scored and that have a label of both.
+
+    ``items[g, h, b] = #{i in b : S[g, i] and S[h, i] are known, and i has a label}``
+
+    Scores (group, item), -1 missing, labels ([group,] item, unsafe), ``by`` (by, item); the result
+    is over (group, other, by), and on its diagonal what :func:`shared_items` counts.
+
+    >>> scores = xr.DataArray([[0, 2, -1], [1, -1, 0]], {"group": ["a", "b"]}, ("group", "item"))
+    >>> labels = xr.DataArray([[1, 0], [0, 1], [1, 0]], dims=("item", "unsafe"))
+    >>> every = xr.DataArray([[True, True, True]], {"by": ["all"]}, ("by", "item"))
+    >>> items_of_both(scores, labels, by=every).sel(by="all").values.tolist()
+    [[2, 1], [1, 2]]
+    """
+    known = (plurality >= 0) & (label_count.sum("unsafe") > 0)
+    rows = known.transpose("group", "item").to_numpy()
+    strata = by.transpose("by", "item").to_numpy()
+    # Numbers in place of flags: a product of flags has no fast code.
+    counts = [(part := rows[:, items].astype(np.float32)) @ part.T for items in strata]
+    groups = plurality["group"].to_numpy()
+    coords = {"group": groups, "other": groups, "by": by["by"].to_numpy()}
+    return xr.DataArray(np.stack(counts, -1).astype(np.int64), coords, ("group", "other", "by"))
+
+
 def explain_missing(
     table: xr.DataArray,
     items: xr.DataArray,

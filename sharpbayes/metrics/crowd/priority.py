@@ -30,16 +30,16 @@ def priority(
 def disagreement(plurality: xr.DataArray) -> xr.DataArray:
     """Return how far apart the groups of one grouping see each item.
 
-    It is the highest less the lowest score (..., group, item), -1 missing; NaN where none is known,
-    also where there is no group.
+    It is the highest less the lowest score (..., group, item), -1 missing; NaN where fewer than two
+    groups scored the item.
 
     Source: responsiveness paper, Appendix D.
 
     >>> scores = xr.DataArray([[4, 0], [1, -1]], dims=("group", "item"))
     >>> disagreement(scores).values.tolist()
-    [3.0, 0.0]
+    [3.0, nan]
     """
     known = plurality.where(plurality >= 0)
     if not known.sizes["group"]:
         return known.sum("group", min_count=1)
-    return known.max("group") - known.min("group")
+    return (known.max("group") - known.min("group")).where(known.count("group") > 1)

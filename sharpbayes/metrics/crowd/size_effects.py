@@ -11,6 +11,9 @@ from sharpbayes.metrics.crowd.rater_resampling import MOST_READ, RaterRuns, meas
 
 # Random subsets of the raters for each size; fewer for large crowds.
 FEWEST, MOST = 20, 100
+# Groups with more than this share of each other's ratings an item count as equal: what so few
+# ratings do is less than its Monte Carlo error (docs/benchmarks/unequal_groups.md).
+EQUAL_SHARE = 0.8
 ENDS = ("", "_variance")
 # Separates the random stream of the subsets from those of the resamples.
 SUBSET_STREAM = 0x1B873593
@@ -37,7 +40,8 @@ def size_effects(
     ``membership`` (group, rater) has the coordinate ``grouping``; the statistic takes rows over
     (replicate, group, by, score, unsafe), and ``observed`` (group, by) is what it is of all raters.
     The result has ``name`` and ``name_variance``, the Monte Carlo variance, over (group, other,
-    by); 0 where both groups have as many ratings an item, missing where a group has no value.
+    by); 0 where ratings an item of both groups differ by less than 20%, missing where a group has
+    no value.
 
     Source: comparison of equally many as in rarefaction (Hurlbert 1971).
 
@@ -100,10 +104,11 @@ def _ratings_per_item(runs: RaterRuns, groups: int) -> NDArray[np.float64]:
 def _subset_sizes(ratings: NDArray[np.float64], raters: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number of raters of each group, in the last dimension, whose ratings are those of another.
 
-    >>> _subset_sizes(np.array([4.0, 10.0]), np.array([4, 30])).tolist()
-    [[4, 12], [4, 30]]
+    >>> _subset_sizes(np.array([4.0, 10.0, 9.0]), np.array([4, 30, 30])).tolist()
+    [[4, 12, 13], [4, 30, 30], [4, 30, 30]]
     """
-    share = np.minimum(ratings[:, None] / np.maximum(ratings, 1e-9), 1.0)
+    share = ratings[:, None] / np.maximum(ratings, 1e-9)
+    share = np.where(share > EQUAL_SHARE, 1.0, share)
     return np.maximum(np.rint(share * raters), 1).astype(np.int64)
 
 

@@ -52,6 +52,9 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
     if summary.unmeasured:
         title = "CHECK: MPA and WRA cannot be measured"
         tables.append(Table(title, ("why", "what helps"), (summary.unmeasured,)))
+    if summary.long_scale:
+        title = "CHECK: the scale is too long for these items"
+        tables.append(Table(title, ("why", "what helps"), (summary.long_scale,)))
     if summary.parameters:
         tables.append(_size_table(summary))
     if summary.issues:

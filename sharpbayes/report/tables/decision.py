@@ -8,6 +8,7 @@ import xarray as xr
 
 from sharpbayes.errors import format_list
 from sharpbayes.report.tables.crowd import (
+    ALL_ITEMS,
     HEADLINE,
     bias_of_model,
     has_same_labels,
@@ -20,6 +21,7 @@ from sharpbayes.report.tables.format import (
     places_of,
     posterior,
     posterior_interval,
+    thousands,
 )
 from sharpbayes.report.tables.panel import has_several_models, pairs_where
 
@@ -30,6 +32,9 @@ CRITERIA = {
 }
 # Unresolved pairs that are written out; the rest are counted.
 MOST_PAIRS = 6
+# Where intervals over items alone are narrower than this share of the whole ones, items add less.
+ITEMS_SHARE = 0.5
+MORE_RATERS = "more raters"
 
 
 def _unresolved_models(view: View) -> str:
@@ -157,7 +162,37 @@ def _groups(view: View) -> Iterator[Labels]:
     """Groups of raters by grouping, the most responsive first."""
     data = view.group("sample_size")
     order = np.lexsort((data["rank"].fillna(np.inf), data["grouping"]))
-    return ({"group": group, "metric": "hm"} for group in data["group"].to_numpy()[order])
+    groups = data["group"].to_numpy()[order]
+    return ({"group": group, "metric": "hm", **ALL_ITEMS} for group in groups)
+
+
+def _more_ratings(row: View) -> str:
+    """How many more ratings narrow an interval, or that only more raters would."""
+    width, more = (row[f"sample_size/{name}"] for name in ("width", "additional_ratings"))
+    path = f"responsiveness/{row.labels['metric']}_interval"
+    if path in row:
+        whole = float(row[path].sel(bound="upper") - row[path].sel(bound="lower"))
+        wanted = float(row.group("sample_size").attrs["target_interval_width"])
+        if whole > wanted and float(width) < ITEMS_SHARE * whole:
+            return MORE_RATERS
+    return thousands(more)
+
+
+def _sizes_note(view: View) -> str:
+    """What more ratings are of, and what they do not narrow."""
+    notes = (
+        (
+            "More ratings, of further items and as many an item as now, for an interval of width "
+            f"{view.group('sample_size').attrs['target_interval_width']:g}: intervals narrow with "
+            "the root of the number of items."
+        ),
+        str(view.group("sample_size").attrs.get("interval_note", "")),
+        (
+            "No item narrows what the choice of raters adds: where items alone give less than half "
+            f'of the whole interval, the table says "{MORE_RATERS}".'
+        ),
+    )
+    return " ".join(filter(None, notes))
 
 
 def _metrics(view: View) -> list[Labels]:
@@ -215,9 +250,7 @@ GROUP_SIZES = TableSpec(
     columns=(
         "{group}; sample_size/rank | thousands; HM: sample_size/hm; sample_size/width",
         "sample_size/ratings | thousands",
-        over(HEADLINE_METRICS, "more for {label}: sample_size/additional_ratings | thousands"),
+        over(HEADLINE_METRICS, Column("more for {label}", _more_ratings)),
     ),
-    note="More ratings, of further items and as many an item as now, for an interval of width "
-    "{sample_size[target_interval_width]:g}: intervals narrow with the root of the number of "
-    "items.",
+    note=_sizes_note,
 )

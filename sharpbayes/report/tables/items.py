@@ -53,7 +53,7 @@ def _item_note(view: View) -> str:
     """The plurality of all raters, why the item is shown, and its text."""
     data = view.group("contested_items")
     parts = [f"Plurality of all raters: {_plurality(view.select(ALL_GROUPS))}."]
-    if "chosen" not in data.attrs:
+    if "chosen" not in data.attrs and float(view["items/disagreement"]) > 0:
         parts.append("One of the items seen most differently.")
     if "text" in data and (text := str(view["contested_items/text"].item())):
         parts.append(f"Text: {text}")

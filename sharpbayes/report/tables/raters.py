@@ -114,6 +114,7 @@ RATER_AVERAGES = TableSpec(
             for column in (Column(label, name), Column("interval", f"{name}_interval", interval))
         ),
     ),
-    note="Means over raters with all metrics; intervals of the mean by Student's t.",
+    note="Means over raters with all metrics; intervals of the mean by Student's t contain which "
+    "raters there are, with these items.",
 )
 TABLES = (RATERS, RATER_AVERAGES)

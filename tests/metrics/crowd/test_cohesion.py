@@ -11,6 +11,7 @@ from sharpbayes.metrics.crowd.cohesion import (
     agreement_measures,
     cohesion,
     distances,
+    gai,
     irr,
     pair_counts,
     shuffle_raters,
@@ -132,6 +133,11 @@ def test_gai_is_missing_where_xrr_is_not_positive():
     assert np.isnan(measures["gai"])
 
 
+def test_gai_is_missing_where_irr_is_not_positive():
+    measures = gai(xr.DataArray([-0.03, 0.0, 0.03]), xr.DataArray([0.001, 0.1, 0.1]))
+    np.testing.assert_allclose(measures, [np.nan, np.nan, 0.3])
+
+
 def crowd(seed, *, bond, raters=12, items=80):
     """Two groups of raters; ``bond`` of the first one's ratings share a noise of their own."""
     rng = np.random.default_rng(seed)
@@ -211,9 +217,26 @@ def test_reasons_and_missing_values():
     )
     same = measure_cohesion(np.zeros_like(level), item, rater, columns)
     assert same["reason"].sel(group="g=b").item() == "all scores are the same"
+    reversed_half = np.where((rater % 2 == 1) & (rater > 1), level.max() - level, level)
+    none = measure_cohesion(reversed_half, item, rater, columns)
+    assert none["irr"].sel(group="g=b") < 0
+    assert none["reason"].sel(group="g=b").item() == "IRR is not positive: no GAI"
     none = measure_cohesion(level, item, rater, columns, permutations=0)
     assert none["irr"].sel(group="g=b").notnull()
     assert none["irr_p"].isnull().all()
+
+
+def test_a_group_that_scored_other_items_has_no_xrr():
+    """No pair of raters shares an item across, which is no matter of agreement."""
+    level, item, rater, _ = crowd(0, bond=0.0)
+    columns = {"g": np.repeat(["a", "b"], 6)}
+    kept = (rater < 6) == (item < 40)
+    agreement = measure_cohesion(level[kept], item[kept], rater[kept], columns).sel(group="g=a")
+    assert agreement["reason"].item() == (
+        "no item was also scored by a rater outside the group: no XRR and GAI"
+    )
+    assert np.isnan(agreement["xrr"])
+    assert np.isfinite(agreement["irr"])
 
 
 def test_shuffles_keep_sizes_and_differ_by_seed():

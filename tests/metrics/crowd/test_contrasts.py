@@ -27,7 +27,7 @@ def draw_metrics(seed, replicates=60, added=0.01):
     return tuple(xr.Dataset({"mpa": x}) for x in (observed, resampled, variance))
 
 
-def compared(observed, resampled, variance, level=0.9, n_raters=RATERS):
+def compared(observed, resampled, variance, *, level=0.9, n_raters=RATERS, comparable=None):
     return contrasts(
         observed,
         resampled,
@@ -35,6 +35,7 @@ def compared(observed, resampled, variance, level=0.9, n_raters=RATERS):
         raters=xr.DataArray(n_raters, dims="group"),
         items=xr.full_like(observed["mpa"], ITEMS),
         level=level,
+        comparable=comparable,
     )
 
 
@@ -60,6 +61,25 @@ def test_every_pair_follows_its_definition(seed):
                 expected = stats.t.interval(0.9, freedom, gap, sd)
                 assert cell["mpa_interval"].values == pytest.approx(expected)
                 assert float(cell["mpa_p"]) == pytest.approx(2 * stats.t.sf(abs(gap) / sd, freedom))
+
+
+def test_pairs_that_are_not_comparable_have_no_difference_and_no_part_in_holm():
+    observed, resampled, variance = draw_metrics(1)
+    comparable = xr.DataArray(
+        np.ones((6, 6, 2), dtype=bool),
+        {"group": GROUPS, "other": GROUPS, "by": ["all", "v=1"]},
+        ("group", "other", "by"),
+    )
+    for first, second in (("g=a", "g=b"), ("g=b", "g=a")):
+        comparable.loc[{"group": first, "other": second}] = False
+    table = compared(observed, resampled, variance, comparable=comparable)
+    for name in table:
+        assert np.isnan(table[name].sel(group="g=a", other="g=b")).all(), name
+    p = [float(table["mpa_p"].sel(group=g, other="g=c", by="all")) for g in ("g=a", "g=b")]
+    expected = multipletests(p, method="holm")[1]
+    for group, value in zip(("g=a", "g=b"), expected, strict=True):
+        cell = table["mpa_p_holm"].sel(group=group, other="g=c", by="all")
+        assert float(cell) == pytest.approx(value)
 
 
 def test_raters_widen_the_interval_of_a_difference():

@@ -23,7 +23,7 @@ def test_priority_is_a_mean_weighted_by_responsiveness(seed):
         assert priorities[i] == pytest.approx(expected, nan_ok=True)
         values = [s for _, s in rated]
         assert apart[i] == pytest.approx(
-            max(values) - min(values) if values else np.nan, nan_ok=True
+            max(values) - min(values) if len(values) > 1 else np.nan, nan_ok=True
         )
 
 

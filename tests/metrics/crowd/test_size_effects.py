@@ -35,6 +35,13 @@ def test_groups_of_one_size_have_the_plain_difference():
         assert float(pair[name]) == pytest.approx(float(plain), abs=1e-12)
 
 
+def test_groups_of_nearly_one_size_have_the_plain_difference():
+    """Six raters and seven: subsets would give the effect of chance, be it of the wrong sign."""
+    for sizes, is_plain in (((6, 7), True), ((20, 24), True), ((6, 9), False)):
+        pair = compared(study_of(sizes, 4))
+        assert (float(pair["hm_size_effect"]) == 0.0) == is_plain
+
+
 def test_the_effect_is_that_of_random_subsets_of_the_raters():
     study = study_of((5, 40), 2)
     score = study.data.score.reshape(60, 45).T

@@ -90,6 +90,7 @@ def test_figure_7_shows_the_means_of_its_table_with_t_intervals(results):
     [table] = build_tables([t for t in TABLES if t.name == "rater_averages"], results)
     assert table.rows[1][0] == "gender=Woman"
     assert table.rows[1][6] == f"{women.mean():.3f}"
+    assert table.note.endswith("contain which raters there are, with these items.")
 
 
 def test_more_groups_than_one_panel_can_show_have_several():

@@ -3,8 +3,13 @@
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.decision import CROWD_SOURCES, MODEL_SOURCES, PAIR_SIZES
-from sharpbayes.report.tables.declaration import View, is_allowed
+from sharpbayes.report.tables.decision import (
+    CROWD_SOURCES,
+    GROUP_SIZES,
+    MODEL_SOURCES,
+    PAIR_SIZES,
+)
+from sharpbayes.report.tables.declaration import View, build_tables, is_allowed
 
 
 def test_sources_are_those_of_lists_and_not_of_other_groups():
@@ -38,3 +43,34 @@ def test_no_sample_size_is_given_for_pairs_that_cannot_be_compared():
         evidence = xr.Dataset(attrs={"same_labels": same})
         tree = xr.DataTree.from_dict({"/sample_size": sizes, "/evidence": evidence})
         assert is_allowed(PAIR_SIZES, View(tree)) == allowed
+
+
+def test_where_raters_add_most_of_an_interval_more_of_them_are_asked_for():
+    """Items narrow no more than their own part of it: 0.1 of 0.3, and 0.1 of 0.15."""
+    metrics, groups = ["mpa", "wra", "hm"], {"group": ["g=x", "g=y"]}
+    more = xr.DataArray([[120.0, 120.0]] * 3, groups | {"metric": metrics}, ("metric", "group"))
+    note = "Intervals: 95%; they contain which items there are, with these raters."
+    size = xr.Dataset(
+        {
+            **{name: ("group", [0.8, 0.7]) for name in ("hm", "rank", "ratings")},
+            "width": more * 0 + 0.1,
+            "additional_ratings": more,
+        },
+        groups | {"grouping": ("group", ["g", "g"])},
+        {"target_interval_width": 0.05, "interval_note": note},
+    )
+    bounds = xr.DataArray(
+        [[[0.2, 0.5]], [[0.2, 0.35]]],
+        groups | {"by": ["all"], "bound": ["lower", "upper"]},
+        ("group", "by", "bound"),
+    )
+    whole = xr.Dataset({f"{name}_interval": bounds for name in metrics})
+    tree = xr.DataTree.from_dict({"/sample_size": size, "/responsiveness": whole})
+    [table] = build_tables([GROUP_SIZES], tree)
+    assert {row[0]: row[-1] for row in table.rows} == {"g=x": "more raters", "g=y": "120"}
+    assert table.note == (
+        "More ratings, of further items and as many an item as now, for an interval of width 0.05: "
+        f"intervals narrow with the root of the number of items. {note} No item narrows what the "
+        "choice of raters adds: where items alone give less than half of the whole interval, the "
+        'table says "more raters".'
+    )

@@ -1,0 +1,161 @@
+"""What limits the answer of a crowd, in sentences: items, labels, groups on other items, raters."""
+
+from collections.abc import Iterator
+from statistics import NormalDist
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.analysis.long_scales import REMEDY, describe_long_scale, is_too_long
+from sharpbayes.errors import format_count, format_percent, join_names
+from sharpbayes.metrics.crowd.groups import ALL
+
+# With ten raters a group intervals hold the truth in 93% and more of simulated crowds, with four in
+# 90% where a quarter of the raters contradicts the others (docs/benchmarks/coverage_crowd.md).
+FEW_RATERS = 10
+# Of labels that have nothing to do with scores the interval of AUC-ROC lies below chance in 13% of
+# studies with one unsafe item, 20% with two and 5% with five (docs/adr/0107-limits-of-a-crowd.md).
+FEW_LABELS = 5
+# Two groups that share less of the items of either are said to have scored others.
+FEW_SHARED = 0.8
+# A smaller gap between the shares of empty scores of two groups is not said.
+MISSING_GAP = 0.05
+# Level of the tests of single raters, corrected for their number.
+SIGNIFICANT = 0.05
+UNSAFE = {0: "safe", 1: "unsafe"}
+
+
+def list_limits(evidence: xr.Dataset, responsiveness: xr.Dataset) -> Iterator[str]:
+    """Yield what the evidence of a crowd cannot carry, the gravest first."""
+    measured = responsiveness["hm"].sel(by=ALL, drop=True).notnull()
+    if "labelled_items" in evidence:
+        yield from _few_labels(evidence["labelled_items"].isel(group=measured.to_numpy()))
+    yield from _long_scale(responsiveness, measured)
+    if "shared_share" in evidence:
+        yield from _other_items(evidence)
+    if "missing_share" in evidence:
+        yield from _unequal_missing(evidence["missing_share"])
+    yield from _few_raters(evidence["raters"].isel(group=measured.to_numpy()))
+
+
+def _long_scale(responsiveness: xr.Dataset, measured: xr.DataArray) -> Iterator[str]:
+    """Groups that scored too few items for the scores of the scale."""
+    scores, cells = responsiveness.sizes.get("score", 0), responsiveness.sel(by=ALL, drop=True)
+    number = cells["items"].isel(group=measured.to_numpy()).to_series()
+    few = [str(group) for group, n in number.items() if is_too_long(items=n, scores=scores)]
+    if few:
+        who = f" of {join_names(few)}" * (few[0] != ALL)
+        auc = float(cells["auc_roc"].sel(group=few[0]))
+        yield (
+            f"{describe_long_scale(items=int(number[few[0]]), scores=scores)}{who}; AUC-ROC, "
+            f"{auc:.2f}, does not depend on it. {REMEDY[0].upper()}{REMEDY[1:]}."
+        )
+
+
+def _few_labels(labelled: xr.DataArray) -> Iterator[str]:
+    """Groups with so few items of a label that no interval holds."""
+    fewest = labelled.min("unsafe").to_series()
+    few = fewest[fewest < FEW_LABELS]
+    if ALL in few.index:
+        counts = {name: int(labelled.sel(group=ALL, unsafe=u)) for u, name in UNSAFE.items()}
+        texts = [
+            f"only {format_count(count, 'item')} {'is' if count == 1 else 'are'} labelled {name}"
+            for name, count in counts.items()
+            if count < FEW_LABELS
+        ]
+        text = " and ".join(texts)
+        yield f"{text[0].upper()}{text[1:]}: intervals do not hold."
+    elif few.size:
+        listed = join_names([f"{group} ({count:.0f})" for group, count in few.items()])
+        yield (
+            f"Groups with fewer than {FEW_LABELS} items of one of both labels: {listed}. Their "
+            "intervals do not hold."
+        )
+
+
+def _other_items(evidence: xr.Dataset) -> Iterator[str]:
+    """Groups that are compared though they scored other items."""
+    share = evidence["shared_share"]
+    upper = np.triu(np.ones(share.shape, dtype=bool), 1)
+    few = (share.to_numpy() < FEW_SHARED) & upper
+    if not few.any():
+        return
+    first, second = np.unravel_index(np.where(few, share.to_numpy(), np.inf).argmin(), few.shape)
+    names = [str(evidence["group"][position].item()) for position in (first, second)]
+    shared = int(evidence["shared_items"][first, second])
+    total = round(shared / float(share[first, second]))
+    others = int(few.sum()) - 1
+    more = f", and {format_count(others, 'more pair')} less than {FEW_SHARED:.0%}" * bool(others)
+    yield (
+        f"Groups did not score the same items: {join_names(names)} share {shared} of {total}"
+        f"{more}. Unless chance assigned the items, their difference is one of items too."
+    )
+
+
+def _unequal_missing(share: xr.DataArray) -> Iterator[str]:
+    """The two groups of a grouping that left the most unequal shares of scores empty."""
+    ranges = share.groupby("grouping")
+    gap = (ranges.max() - ranges.min()).to_series()
+    if not gap.size or not gap.max() > MISSING_GAP:
+        return
+    widest = share["grouping"].to_numpy() == str(gap.idxmax())
+    members = share.isel(group=widest).to_series()
+    most, least = str(members.idxmax()), str(members.idxmin())
+    yield (
+        f"{most} left {members[most]:.0%} of its scores empty, {least} {members[least]:.0%}: a "
+        "group that skips what it finds harmful, or harmless, seems to score otherwise than it "
+        "does."
+    )
+
+
+def _few_raters(raters: xr.DataArray) -> Iterator[str]:
+    """Groups that are too small, and those of a single rater."""
+    number = raters.to_series()
+    few = number[number < FEW_RATERS]
+    if not few.size:
+        return
+    listed = join_names([f"{group} ({int(n)})" for group, n in few.items()])
+    single = join_names([str(group) for group in few.index[few == 1]])
+    yield (
+        f"Groups of fewer than {FEW_RATERS} raters: {listed}. Their numbers describe these "
+        "raters and say little about others of the group; more raters would."
+        + f" The interval of a single rater ({single}) contains which items there are, no more."
+        * bool(single)
+    )
+
+
+def contrary_raters(raters: xr.Dataset) -> Iterator[str]:
+    """Yield how many raters score items that are labelled unsafe lower than others.
+
+    Without any relation Spearman's rho of n items has the variance 1 / (n - 1) over all orders of
+    the scores, ties or not. One-sided, corrected by Bonferroni over the raters.
+    """
+    rho = raters["spearman"].to_series().dropna()
+    if not rho.size:
+        return
+    z = rho * np.sqrt(raters["items"].to_series()[rho.index] - 1)
+    contrary = rho.index[z < NormalDist().inv_cdf(SIGNIFICANT / rho.size)]
+    if contrary.size:
+        verb, whose = ("runs", "it reads") if contrary.size == 1 else ("run", "they read")
+        yield (
+            f"{contrary.size} of {format_count(rho.size, 'rater')} {verb} against the labels "
+            f"({join_names([*map(str, contrary)])}), beyond chance "
+            f"({format_percent(SIGNIFICANT)}, Bonferroni): see whether {whose} the scale from its "
+            "other end."
+        )
+
+
+def constant_raters(raters: xr.Dataset) -> Iterator[str]:
+    """Yield which raters gave one score to everything, where chance hardly does.
+
+    By chance a rater of n ratings does so with probability ``sum_s p_s^n``, where p are the shares
+    of all ratings; Bonferroni over the raters.
+    """
+    counts = raters["score_count"].transpose("rater", "score").to_numpy().astype(float)
+    share, ratings = counts.sum(axis=0) / max(counts.sum(), 1.0), counts.sum(axis=1)
+    chance = (share ** ratings[:, None]).sum(axis=1)
+    constant = (counts.max(axis=1) == ratings) & (chance * len(counts) < SIGNIFICANT)
+    names = [str(name) for name in raters["rater"].to_numpy()[constant]]
+    if names and len(names) < len(counts):
+        count = format_count(len(names), "rater")
+        yield f"{count} gave one score to everything ({join_names(names)})."
