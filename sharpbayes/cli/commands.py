@@ -3,6 +3,7 @@
 import atexit
 import gc
 import json
+import sys
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -40,11 +41,12 @@ from sharpbayes.cli.options import (
     Text,
 )
 from sharpbayes.cli.preview import refuse_others, save_preview
-from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, say, show_progress
+from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, show_progress
 from sharpbayes.cli.shipped import shipped_text
 from sharpbayes.cli.startup import load_arviz, prepare_process
+from sharpbayes.cli.streams import prepare_streams, print_as_file, print_json, print_text, say
 from sharpbayes.cli.targets import refuse_folder, refuse_folders, refuse_unwritable, results_path
-from sharpbayes.errors import SpecError, did_you_mean
+from sharpbayes.errors import SpecError, StorageError, did_you_mean
 from sharpbayes.execution.progress import Phase
 
 # Tables that say what weights decide: limits of the evidence, and choices.
@@ -70,7 +72,7 @@ app = typer.Typer(
 def print_version(wanted: bool) -> None:  # noqa: FBT001 - typer passes it by position
     """Print the version and stop, where it was asked for."""
     if wanted:
-        typer.echo(f"sharpbayes {sharpbayes.__version__}")
+        print_text(f"sharpbayes {sharpbayes.__version__}\n")
         raise typer.Exit
 
 
@@ -119,12 +121,12 @@ def check(study: Study, set_: Set = None, as_json: Json = False) -> None:
 
     summary = sharpbayes.check(console.load_files(study, set_, None))
     if as_json:
-        console.print_json(summaries.study_summary_document(summary))
+        print_json(summaries.study_summary_document(summary))
     else:
         console.show_tables(summaries.study_summary_tables(summary))
-        typer.echo(f"{study}: no error found")
+        print_text(f"{study}: no error found\n")
         if summary.open_checks:
-            typer.echo(describe_open_checks(summary.open_checks))
+            print_text(f"{describe_open_checks(summary.open_checks)}\n")
 
 
 def measure(
@@ -263,7 +265,7 @@ def compare(
         table = compare_results(named, by=leave_out, refits=refits, progress=progress)
     files = console.save_outputs(table, target, tables=tables)
     if as_json:
-        console.print_json(group_document(table, "comparison", without="unit", files=files))
+        print_json(group_document(table, "comparison", without="unit", files=files))
     else:
         console.show_tables(report_tables(table)[: 1 if quiet else None])
 
@@ -295,7 +297,7 @@ def weigh(
     if target is not None:
         sharpbayes.save_results(weighed, target)
     if as_json:
-        console.print_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
+        print_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
     else:
         shown = report_tables(weighed)
         console.show_tables(shown[:DECIDING_TABLES] if quiet else shown)
@@ -338,7 +340,7 @@ def report(
             files.append(write_html(chosen, page, script=not no_script))
             say(f"report written to {files[-1]}")
         if as_json:
-            console.print_json(document(chosen, path=results[-1], files=files))
+            print_json(document(chosen, path=results[-1], files=files))
         elif text:
             console.show_report(chosen)
 
@@ -357,22 +359,23 @@ def show(
     ] = None,
 ) -> None:
     """List what is shipped, print one file of it, or print a JSON Schema."""
+    print_as_file()
     if migrate is not None:
         from sharpbayes.workflows.migrate import migrate_file  # noqa: PLC0415 - start-up
 
-        typer.echo(migrate_file(migrate), nl=False)
+        print_text(migrate_file(migrate))
     elif schema is not None:
         from sharpbayes.spec.schema import KINDS, json_schema  # noqa: PLC0415 - start-up
 
         if schema not in KINDS:
             message = f"no schema {schema!r}, there are {', '.join(KINDS)}"
             raise SpecError.at("show --schema", message + did_you_mean(schema, KINDS))
-        typer.echo(json.dumps(json_schema(schema), indent=2))
+        print_text(f"{json.dumps(json_schema(schema), indent=2)}\n")
     elif name is None:
         for kind in library.KINDS:
-            typer.echo(f"{kind}: {', '.join(library.names(kind))}")
+            print_text(f"{kind}: {', '.join(library.names(kind))}\n")
     else:
-        typer.echo(shipped_text(name), nl=False)
+        print_text(shipped_text(name))
 
 
 COMPUTING = (measure, fit, calibrate, compare, weigh, gate, next_ratings)
@@ -386,5 +389,10 @@ def main() -> None:
     """Run the command line; imported modules are neither searched for garbage nor freed."""
     gc.set_threshold(GARBAGE_THRESHOLD)
     atexit.register(gc.freeze)
+    prepare_streams()
     prepare_process()
-    app(prog_name="sharpbayes")
+    try:
+        app(prog_name="sharpbayes")
+    except StorageError as error:  # of the version; a command has said its own
+        say(str(error))
+        sys.exit(error.exit_status)

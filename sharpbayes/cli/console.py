@@ -1,9 +1,7 @@
 """What commands share: options, errors as sentences, the context of a run, output."""
 
-import json
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -16,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sharpbayes
-from sharpbayes.cli.progress import INTERRUPTED, say, show_progress
+from sharpbayes.cli.progress import INTERRUPTED, show_progress
+from sharpbayes.cli.streams import print_json, print_text, say, terminal_width
 from sharpbayes.errors import (
     MEMORY_VARIABLE,
     ClusterError,
@@ -50,7 +49,6 @@ MaxMemory = Annotated[
 NOT_CONVERGED = 4
 # A quantity is not calibrated if its p value, corrected for their number, is below this.
 SIGNIFICANT = 0.05
-PLAIN_WIDTH = 80
 
 
 def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -68,9 +66,6 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
             command(**options)
         except typer.Exit:
             raise
-        except BrokenPipeError:
-            # Who read our output has seen enough, such as `head`; Python flushes stdout at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except (KeyboardInterrupt, Exception) as error:
             if debug:
                 raise
@@ -295,14 +290,14 @@ def save(
     if as_json:
         print_json(document(results, path=target, files=[target]))
         if not quiet:
-            typer.echo(answer_text(results, width=width), err=True)
+            say(answer_text(results, width=width))
             say(f"{results.attrs['status']}; results written to {target}")
     elif quiet:
-        typer.echo(answer_text(results, width=width), nl=False)
+        print_text(answer_text(results, width=width))
     elif full:
         show_report(results)
     else:
-        typer.echo(screen_text(results, path=target, width=width), nl=False)
+        print_text(screen_text(results, path=target, width=width))
     return target
 
 
@@ -311,7 +306,7 @@ def show_report(results: "xr.DataTree") -> None:
     from sharpbayes.report.screen import answer_text  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
 
-    typer.echo(answer_text(results, width=terminal_width()))
+    print_text(f"{answer_text(results, width=terminal_width())}\n")
     show_tables(report_tables(results))
 
 
@@ -374,18 +369,8 @@ def exit_if_not_converged(results: "xr.DataTree") -> None:
     raise typer.Exit(NOT_CONVERGED)
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON document on stdout."""
-    typer.echo(json.dumps(value, allow_nan=False))
-
-
 def show_tables(tables: "Sequence[Table]") -> None:
     """Print tables as wide as the terminal, or 80 columns; wider ones in parts."""
     from sharpbayes.report.tables.renderer import tables_as_text  # noqa: PLC0415 - start-up
 
-    typer.echo(tables_as_text(tables, width=terminal_width()), nl=False)
-
-
-def terminal_width() -> int:
-    """Return the columns of the terminal, or 80 where output goes elsewhere."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
+    print_text(tables_as_text(tables, width=terminal_width()))

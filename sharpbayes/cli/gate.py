@@ -9,6 +9,7 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
+from sharpbayes.cli.streams import print_json, print_text, terminal_width
 from sharpbayes.cli.targets import refuse_text, save_text
 from sharpbayes.errors import SpecError
 
@@ -81,9 +82,9 @@ def gate(
         if path is not None:
             save_text(path, write(results))
     if as_json:
-        console.print_json(gate_document(results))
+        print_json(gate_document(results))
     else:
-        typer.echo(wrap_texts(gate_answer(results), console.terminal_width()), nl=False)
+        print_text(wrap_texts(gate_answer(results), terminal_width()))
         if not quiet:
             console.show_tables(report_tables(results)[:FIRST_TABLES])
     statuses = {NON_INFERIOR: 0, INFERIOR: EXIT_INFERIOR, INCONCLUSIVE: EXIT_INCONCLUSIVE}

@@ -9,6 +9,7 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
+from sharpbayes.cli.streams import print_json, print_text, terminal_width
 from sharpbayes.cli.targets import refuse_text, save_text
 from sharpbayes.errors import SpecError
 
@@ -57,11 +58,11 @@ def next_ratings(
     if out is not None:
         save_text(out, next_file(plan, as_csv=out.suffix == ".csv"))
     if as_json:
-        console.print_json(next_document(plan) | {"files": [str(out)] if out else []})
+        print_json(next_document(plan) | {"files": [str(out)] if out else []})
     else:
-        typer.echo(wrap_texts(next_answer(plan), console.terminal_width()), nl=False)
+        print_text(wrap_texts(next_answer(plan), terminal_width()))
         if not quiet and plan["next"].attrs["best_size"]:
-            typer.echo()
+            print_text("\n")
             console.show_tables([next_table(plan)])
     raise typer.Exit(UNDECIDED * (plan["next"].attrs["verdict"] == "cannot tell"))
 

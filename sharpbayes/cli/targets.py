@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from sharpbayes.cli.progress import say
+from sharpbayes.cli.streams import say
 from sharpbayes.errors import StorageError
 from sharpbayes.storage.checksums import has_mark
 
