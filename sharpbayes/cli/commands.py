@@ -43,9 +43,10 @@ from sharpbayes.cli.options import (
 from sharpbayes.cli.preview import refuse_others, save_preview
 from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, show_progress
 from sharpbayes.cli.shipped import shipped_text
+from sharpbayes.cli.simulate import simulate
 from sharpbayes.cli.startup import load_arviz, prepare_process
 from sharpbayes.cli.streams import prepare_streams, print_as_file, print_json, print_text, say
-from sharpbayes.cli.targets import refuse_folder, refuse_folders, refuse_unwritable, results_path
+from sharpbayes.cli.targets import refuse_folders, refuse_name, refuse_unwritable, results_path
 from sharpbayes.errors import SpecError, StorageError, did_you_mean
 from sharpbayes.execution.progress import Phase
 
@@ -103,6 +104,7 @@ def init(
         if name in roles:
             raise SpecError.at("--role", f"{name} is given twice; it has one column", key=text)
         roles[name] = column
+    refuse_name(data, f"{data}: cannot be named in a study")
     target = out or Path(name_study(data))
     refuse_unwritable(target, f"{target}: cannot write study")
     draft = write_study(data, target, roles=roles)
@@ -174,12 +176,13 @@ def fit(
 ) -> None:
     """Measure, fit the model, check convergence and write everything to one file."""
     files = console.load_files(study, set_, seed, results=from_)
+    inputs = [path for path in (from_, update) if path is not None]
     load_arviz()
     if preview:
         refuse_others({"--retry": retry, "--update": update})
         shown = {"quiet": quiet, "full": full, "as_json": as_json}
-        return save_preview(files, out, resume=resume, cluster=cluster, **shown)
-    target = results_path(files.study.path, out, [update] if update else [])
+        return save_preview(files, out, inputs, resume=resume, cluster=cluster, **shown)
+    target = results_path(files.study.path, out, inputs)
     earlier, call = console.open_earlier(update)
     with console.run_context(
         files, target, resume=resume, address=cluster, quiet=quiet, phases=FIT_PHASES, call=call
@@ -211,31 +214,6 @@ def fit(
             console.tell_apart(written, target)
             raise KeyboardInterrupt
     return console.exit_if_not_converged(results)
-
-
-def simulate(
-    study: Study,
-    pattern: Annotated[
-        str | None,
-        Option(
-            help="Of a crowd normal (the default), shift, conservative, or all for raters of each; "
-            "model: from the model file (the default for a panel)."
-        ),
-    ] = None,
-    out: Annotated[Path | None, Option(help="Folder; <study>.simulated by default.")] = None,
-    seed: Seed = None,
-    set_: Set = None,
-) -> None:
-    """Simulate ratings with known truth, and write a study that measures them."""
-    from sharpbayes.simulation.scoring_patterns import save_simulation  # noqa: PLC0415 - start-up
-    from sharpbayes.workflows.simulate import simulate as simulate_study  # noqa: PLC0415 - start-up
-
-    target = out or Path(f"{study.stem}.simulated")
-    refuse_folder(target, f"{target}: cannot write")
-    simulated = simulate_study(console.load_files(study, set_, seed), pattern=pattern)
-    written = save_simulation(simulated, target)
-    count = len(simulated.tables["ratings"])
-    say(f"{count} ratings with known truth; run sharpbayes measure {written}")
 
 
 def compare(
@@ -289,8 +267,9 @@ def weigh(
     opened = sharpbayes.open_results(results, whole=False)
     if "prior_sensitivity" in opened:
         load_arviz()
+    chosen = named_weights(weights)
     with explain_missing(opened):
-        weighed = sharpbayes.weigh(opened, named_weights(weights))
+        weighed = sharpbayes.weigh(opened, chosen)
     status = weighed.attrs["status"]
     if not quiet and status not in ("fitted", "measured"):
         say(f"{results}: status is {status}; do not decide by these numbers")

@@ -16,6 +16,7 @@ import typer
 import sharpbayes
 from sharpbayes.cli.progress import INTERRUPTED, show_progress
 from sharpbayes.cli.streams import print_json, print_text, say, terminal_width
+from sharpbayes.cli.targets import refuse_name
 from sharpbayes.errors import (
     MEMORY_VARIABLE,
     ClusterError,
@@ -199,6 +200,8 @@ def run_context(
     from sharpbayes.storage.checkpoint import checkpoint  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.context import RunContext, identify_run  # noqa: PLC0415 - start-up
 
+    path = files.study.path
+    refuse_name(path.resolve(), f"{path}: cannot be named in results")
     run = identify_run(files, call=call)
     with checkpoint(target, run=run, resume=resume) as store, ExitStack() as stack:
         progress = stack.enter_context(show_progress(phases, quiet=quiet))

@@ -15,8 +15,6 @@ from sharpbayes.errors import SpecError
 
 # Tables on the terminal; all of them are in the Markdown file.
 FIRST_TABLES = 3
-# What a file of each option starts with; a file that starts otherwise is never replaced.
-STARTS = {"--markdown": ("### ",), "--junit": ("<?xml",)}
 # Exit statuses where a candidate does not pass.
 EXIT_INFERIOR, EXIT_INCONCLUSIVE = 6, 7
 
@@ -50,7 +48,8 @@ def gate(
         INFERIOR,
         NON_INFERIOR,
     )
-    from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown  # noqa: PLC0415 - start-up
+    from sharpbayes.report.gate import gate_answer, gate_document  # noqa: PLC0415 - start-up
+    from sharpbayes.report.gate_files import MARKS, gate_junit, gate_markdown  # noqa: PLC0415 - start-up
     from sharpbayes.report.screen import wrap_texts  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
     from sharpbayes.spec.load import load_weights  # noqa: PLC0415 - start-up
@@ -63,7 +62,7 @@ def gate(
     for path, option in ((markdown, "--markdown"), (junit, "--junit")):
         if path is not None:
             inputs = [candidate, *(against or [])]
-            refuse_text(path, inputs, STARTS[option], option)
+            refuse_text(path, inputs, MARKS[option], option)
     if junit is not None and junit == markdown:
         raise SpecError.at("--junit", "is the file of --markdown; name another", key=str(junit))
     chosen = load_weights(weights[0]) if weights else None

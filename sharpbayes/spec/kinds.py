@@ -31,13 +31,21 @@ def find_kind(path: Path) -> Kind | None:
     return "a study" if path.suffix == ".toml" and TOML.search(start) else None
 
 
+def is_file(path: Path) -> bool:
+    """Return whether a file is there; none has a name that is too long or leads round in links."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def describe_other_kind(path: Path, wanted: Kind | str) -> str:
     """Return what an existing file is, where it is not what is wanted, and what takes it.
 
     The text is empty where the file is what is wanted, is not there, or may be anything.
     """
     try:
-        kind = find_kind(path) if path.is_file() else None
+        kind = find_kind(path) if is_file(path) else None
     except OSError:
         return ""
     if kind is None or kind == wanted:

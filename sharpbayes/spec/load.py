@@ -19,7 +19,7 @@ from sharpbayes.spec.base import Spec
 from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.diagnostics import explain_errors
 from sharpbayes.spec.files import SpecFile, StudyFiles
-from sharpbayes.spec.kinds import describe_other_kind
+from sharpbayes.spec.kinds import describe_other_kind, is_file
 from sharpbayes.spec.lines import KeyPath, SourceText, dotted
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
@@ -204,7 +204,7 @@ def _find(
     try:
         return find(FOLDERS[cls], name)
     except FileNotFoundError as error:
-        hint = "; a file of this name is here, but it does not end in .toml" * path.is_file()
+        hint = "; a file of this name is here, but it does not end in .toml" * is_file(path)
         message = other or f"{error}{hint}"
     raise SpecError([study.locate(key, message)]) if study else SpecError.at(name, message)
 

@@ -44,7 +44,8 @@ def replace_file(path: Path, failure: str) -> Iterator[Path]:
         remove_abandoned(target)
         yield temporary
         temporary.replace(target)
-    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk as a RuntimeError
+    # HDF5 reports a full disk as a RuntimeError; a name or a text may be no Unicode.
+    except (OSError, RuntimeError, UnicodeEncodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise StorageError(f"{failure}: {reason}") from error
     finally:

@@ -23,7 +23,8 @@ from sharpbayes.metrics.panel.non_inferiority import (
     operating_characteristics,
 )
 from sharpbayes.posterior.gate import posterior_gate
-from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown
+from sharpbayes.report.gate import gate_answer, gate_document
+from sharpbayes.report.gate_files import gate_junit, gate_markdown
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.format import number
 from sharpbayes.spec.load import load, reload_study
@@ -421,7 +422,8 @@ def test_the_command_exits_by_the_verdict_and_writes_what_servers_read(store, ol
         suite = ET.fromstring(files["--junit"].read_text("utf-8"))
         assert suite.attrib["tests"] == "2"
         assert (int(suite.attrib["failures"]) > 0) == (status == 6)
-    assert files["--markdown"].read_text("utf-8").startswith("### \u274c new is not as safe as old")
+    start = "<!-- sharpbayes gate -->\n### \u274c new is not as safe as old"
+    assert files["--markdown"].read_text("utf-8").startswith(start)
     document = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
     assert document["verdict"] == "not as safe"
     assert document["judges"] == ["ann", "bob", "cat"]
