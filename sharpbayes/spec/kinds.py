@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import stat
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,7 @@ DATA_ENDINGS = (".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", ".eval")
 # A key of TOML at the start of a line, or a table.
 TOML = re.compile(rb"^\s*(?:[\w.-]+\s*=|\[)", re.MULTILINE)
 START = 1 << 16
+NO_FILE = "no such file"
 REMEDIES: dict[Kind, str] = {
     "a study": "`sharpbayes check {0}` reads it, `sharpbayes measure {0}` computes its results",
     "results": "`sharpbayes report {0}` shows them",
@@ -37,6 +39,22 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def explain_absence(path: Path) -> str:
+    """Say why a name leads to no plain file; ``no such file`` where nothing is there.
+
+    >>> explain_absence(Path("/")), explain_absence(Path("/none.csv"))
+    ('is a folder, must be a file', 'no such file')
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return "is a link to no file" if path.is_symlink() else NO_FILE
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    kind = "folder" if stat.S_ISDIR(mode) else "pipe" if stat.S_ISFIFO(mode) else "device"
+    return f"is a {kind}, must be a file"
 
 
 def describe_other_kind(path: Path, wanted: Kind | str) -> str:

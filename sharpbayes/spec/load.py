@@ -5,7 +5,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
+from sharpbayes.errors import Diagnostic, SpecError, did_you_mean_file
 from sharpbayes.library import find, folder
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.consistency import check_files
@@ -61,10 +60,10 @@ def complete_study(study: SpecFile[Study], overrides: Sequence[str] = ()) -> Stu
     diagnostics: list[Diagnostic] = []
     weights = model = None
     if weights_name:
-        with _collect(diagnostics):
+        with SpecError.collect(diagnostics):
             weights = load(_find(weights_name, Weights, study, ("weights",)), Weights)
     if spec.table.fit:
-        with _collect(diagnostics):
+        with SpecError.collect(diagnostics):
             model = load(_find(spec.table.fit, Model, study, fit_key), Model)
     SpecError.raise_any(diagnostics)
     files = StudyFiles(study, weights, model, tuple(overrides))
@@ -102,7 +101,7 @@ def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
     diagnostics: list[Diagnostic] = []
     for index, name in enumerate(files.study.spec.sensitivity.weights):
         key = ("sensitivity", "weights", index)
-        with _collect(diagnostics):
+        with SpecError.collect(diagnostics):
             path = _find(name, Weights, files.study, key)
             other = paths.setdefault(path.stem, path)
             if other is not path:
@@ -181,15 +180,6 @@ def load_weights(name: str) -> SpecFile[Weights]:
     return load(_find(name, Weights), Weights)
 
 
-@contextmanager
-def _collect(diagnostics: list[Diagnostic]) -> Iterator[None]:
-    """Add what is wrong inside the block to a list, and go on after it."""
-    try:
-        yield
-    except SpecError as error:
-        diagnostics.extend(error.diagnostics)
-
-
 def _find(
     name: str, cls: type[Spec], study: SpecFile[Study] | None = None, key: KeyPath = ()
 ) -> Path:
@@ -222,7 +212,7 @@ def read_text(path: Path) -> str:
         message = f"not UTF-8 text (byte {error.start})"
     except FileNotFoundError:
         parent = path.parent if path.parent.is_dir() else folder("studies")
-        hint = did_you_mean(path.name, [neighbour.name for neighbour in parent.glob("*.toml")])
+        hint = did_you_mean_file(path.name, [neighbour.name for neighbour in parent.glob("*.toml")])
         message = f"no such file{hint}"
     except (OSError, ValueError) as error:
         message = str(getattr(error, "strerror", None) or error)

@@ -245,7 +245,29 @@ def test_a_data_file_that_is_not_there_is_exit_3(run):
     text = (folder("studies") / "quickstart.toml").read_text(encoding="utf-8")
     Path("s.toml").write_text(text)
     done = run("measure", "s.toml")
-    assert (done.exit_code, done.stderr.splitlines()[-1]) == (3, "quickstart.csv: no such file")
+    message = "quickstart.csv: no such file (named by s.toml:9: panel.data)"
+    assert (done.exit_code, done.stderr.splitlines()[-1]) == (3, message)
+
+
+def test_every_data_file_that_is_not_there_is_named_with_its_line(run):
+    text = (folder("studies") / "quickstart_crowd.toml").read_text(encoding="utf-8")
+    Path("s.toml").write_text(text)
+    Path("quickstart_crowd_item.csv").touch()
+    for command in ("check", "measure"):
+        done = run(command, "s.toml")
+        assert (done.exit_code, done.stderr.splitlines()[-4:]) == (3, ABSENT)
+
+
+ABSENT = [
+    f"quickstart_crowd{name}.csv: no such file; did you mean 'quickstart_crowd_item.csv'? "
+    f"(named by s.toml:{line}: crowd.{key}data)"
+    for name, line, key in (
+        ("", 8, ""),
+        ("_experts", 15, "labels."),
+        ("_items", 11, "items."),
+        ("_raters", 10, "raters."),
+    )
+]
 
 
 def test_a_fit_without_a_model_is_exit_2(run):

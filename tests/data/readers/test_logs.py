@@ -192,7 +192,7 @@ def test_two_logs_of_one_model_repeat_cells_unless_logs_are_the_models(tmp_path)
     for name in ("x.json", "y.json"):
         log_of(tmp_path, name, samples=[sample(1, s="C")])
     twice = panel(data="*.json", judges=None)
-    with pytest.raises(DataError, match="1 row repeat a cell"):
+    with pytest.raises(DataError, match="1 row repeats a cell"):
         read_panel(twice, tmp_path).to_dataset()
     apart = read_panel(
         panel(data="*.json", judges=None, roles={"model": "log"}), tmp_path
