@@ -1,5 +1,6 @@
 """What commands share: options, errors as sentences, the context of a run, output."""
 
+import math
 import os
 import shlex
 import sys
@@ -18,6 +19,7 @@ from sharpbayes.cli.progress import INTERRUPTED, show_progress
 from sharpbayes.cli.streams import print_json, print_text, say, terminal_width
 from sharpbayes.cli.targets import refuse_name
 from sharpbayes.errors import (
+    MEMORY_OPTION,
     MEMORY_VARIABLE,
     ClusterError,
     SharpbayesError,
@@ -48,6 +50,8 @@ MaxMemory = Annotated[
     ),
 ]
 NOT_CONVERGED = 4
+# A byte in gigabytes.
+BYTE = 1e-9
 # A quantity is not calibrated if its p value, corrected for their number, is below this.
 SIGNIFICANT = 0.05
 
@@ -63,7 +67,7 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
     def run(*, max_memory: float | None, debug: bool, **options: Any) -> None:
         try:
             if max_memory is not None:
-                os.environ[MEMORY_VARIABLE] = str(max_memory)
+                set_max_memory(max_memory)
             command(**options)
         except typer.Exit:
             raise
@@ -84,6 +88,14 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
 
     memory = Parameter("max_memory", Parameter.KEYWORD_ONLY, default=None, annotation=MaxMemory)
     return _add_options(run, command, [memory, _make_flag("debug", Debug)])
+
+
+def set_max_memory(gigabytes: float) -> None:
+    """Set the bound of memory of readers; SpecError where it is no number above 0."""
+    if not BYTE <= gigabytes < math.inf:
+        message = f"found {gigabytes:g}, must be a number of gigabytes above 0"
+        raise SpecError.at(MEMORY_OPTION, message)
+    os.environ[MEMORY_VARIABLE] = str(gigabytes)
 
 
 def offer_portable(command: Callable[..., None]) -> Callable[..., None]:

@@ -161,7 +161,7 @@ def _refuse_kind(data: Mapping[str, Any], cls: type[Spec], source: SourceText) -
             raise SpecError([source.locate(("schema",), message)])
 
 
-def load_weights(name: str) -> SpecFile[Weights]:
+def load_weights(name: str | Path) -> SpecFile[Weights]:
     """Read a weights file by its shipped name, or by its path from the working folder.
 
     Args:
@@ -177,7 +177,7 @@ def load_weights(name: str) -> SpecFile[Weights]:
         >>> load_weights("equal").spec.title
         'Equal parts'
     """
-    return load(_find(name, Weights), Weights)
+    return load(_find(str(name), Weights), Weights)
 
 
 def _find(
@@ -257,21 +257,26 @@ def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
 
 def _override(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:
     """Put ``key=value`` over the data, a text where it is not TOML; return them by dotted key."""
+    problems: list[Diagnostic] = []
     for text in overrides:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise SpecError.at("--set", "must be key=value", key=text)
-        *tables, last = key.strip().split(".")
-        table: Any = data
-        for name in tables:
-            table = table.setdefault(name, {}) if isinstance(table, dict) else table
-        if not isinstance(table, dict):
-            raise SpecError.at("--set", f"{'.'.join(tables)} is not a table", key=text)
-        try:
-            [table[last]] = _read_toml(f"value = {value.strip()}", Path()).values()
-        except (
-            SpecError,
-            ValueError,
-        ):  # also of several lines, and of a number of very many digits
-            table[last] = value
+        with SpecError.collect(problems):
+            _put(data, text)
+    SpecError.raise_any(problems)
     return {text.partition("=")[0].strip(): text for text in overrides}
+
+
+def _put(data: dict[str, Any], text: str) -> None:
+    """Put one ``key=value`` over the data."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise SpecError.at("--set", "must be key=value", key=text)
+    *tables, last = key.strip().split(".")
+    table: Any = data
+    for name in tables:
+        table = table.setdefault(name, {}) if isinstance(table, dict) else table
+    if not isinstance(table, dict):
+        raise SpecError.at("--set", f"{'.'.join(tables)} is not a table", key=text)
+    try:
+        [table[last]] = _read_toml(f"value = {value.strip()}", Path()).values()
+    except (SpecError, ValueError):  # also of several lines, and of a number of very many digits
+        table[last] = value

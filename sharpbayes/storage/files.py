@@ -37,6 +37,8 @@ def replace_file(path: Path, failure: str) -> Iterator[Path]:
     temporary name is removed. A link stays, and the file that it leads to is replaced.
     StorageError, with the message ``failure``, where a file cannot be written.
     """
+    if path.is_dir():
+        raise StorageError(f"{failure}: is a folder")
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
     start = _start_temporary(target)
     temporary = start.with_name(f"{start.name}.{os.getpid()}")

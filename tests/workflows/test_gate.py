@@ -404,6 +404,13 @@ def test_a_side_without_a_value_decides_nothing(store, old):
     assert np.isnan(group["prob_within"]).all()
 
 
+def test_margins_are_named_by_their_file(old, tmp_path, store):
+    path = tmp_path / "release.toml"
+    path.write_text(str(old.attrs["weights"]), encoding="utf-8")
+    named = gate(store("same", release(1, worse=0)), old, weights=path)
+    assert str(named.attrs["weights_path"]) == str(path)
+
+
 def measured_pair(store):
     """Both models in one study."""
     return store("pair", pd.concat([release(1), release(1, model="old")]))
