@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -140,7 +140,14 @@ def load_files(
         from sharpbayes.spec.load import load_study  # noqa: PLC0415 - start-up
 
         overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
-        return load_study(study, overrides=tuple(overrides))
+        try:
+            return load_study(study, overrides=tuple(overrides))
+        except SpecError as error:  # the seed was an option of its own
+            option, named = f"--set seed={seed}", f"--seed {seed}"
+            problems = error.diagnostics
+            raise SpecError(
+                replace(x, path=named, key="") if x.path == option else x for x in problems
+            ) from None
     if study is not None or results is None:
         raise SpecError.at("fit", "needs either a study or --from RESULTS")
     if set_ or seed is not None:

@@ -1,5 +1,6 @@
 """TOML files -> frozen objects, with every error of every file at once."""
 
+import ast
 import json
 import re
 import sys
@@ -33,6 +34,9 @@ MAX_BITS = 14_283
 # A dotted key of more parts than tables may be nested; tomllib takes minutes for a million parts.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
 DEEP_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
+
+# A key in a message of tomllib.
+TUPLE = re.compile(r"\((?:'[^']*',? ?)+\)")
 
 
 def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles:
@@ -146,6 +150,9 @@ def parse[T: Spec](
         if isinstance(value, str) and "\0" in value
     )
     _refuse_kind(data, cls, source)
+    if cls is Study and {"panel", "crowd"} <= {*data}:
+        message = "a study has one table of ratings, [panel] or [crowd]; this file has both"
+        raise SpecError([source.locate(("crowd",), message)])
     try:
         return SpecFile(path, text, source.overrides, cls.model_validate(data))
     except ValidationError as error:
@@ -230,12 +237,17 @@ def _read_toml(text: str, path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         position = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = int(position.group(1)) if position else text.count("\n") + 1
-        message = str(error).split(" (at ")[0]
+        message = TUPLE.sub(_write_key, str(error).split(" (at ")[0])
         message = f"not valid TOML: {message[:1].lower()}{message[1:]}"
         raise SpecError.at(path, message, line=line) from None
     except ValueError:
         message = f"not valid TOML: a number of more than {sys.get_int_max_str_digits():,} digits"
         raise SpecError.at(path, message, line=_find_long_number(text)) from None
+
+
+def _write_key(names: re.Match[str]) -> str:
+    """Write a key as TOML has it, of which tomllib shows the tuple of its names."""
+    return dotted(ast.literal_eval(names[0]))
 
 
 def _find_long_number(text: str) -> int:

@@ -231,6 +231,12 @@ def test_seed_is_that_of_the_command(run):
     assert open_results("quickstart.results.nc").attrs["seed"] == 7
 
 
+def test_a_seed_that_cannot_be_is_blamed_on_its_option(run):
+    done = run("measure", "quickstart", "--seed", "-1")
+    message = "--seed -1: found -1, must be at least 0\n"
+    assert (done.exit_code, done.stderr) == (2, message)
+
+
 def test_a_fault_in_a_spec_is_exit_2_without_a_traceback(run):
     Path("s.toml").write_text('schema = "sharpbayes/study/2"\ntitel = "T"\nseed = 1\n')
     done = run("check", "s.toml")

@@ -351,7 +351,7 @@ WRONG = {
     "a.csv": ("inspect", "a,b\n1,2\n", "unknown kind of file '.csv' for layout 'inspect', allowed"),
     "a.json": ("inspect", "{}", "not a log of Inspect AI: it has no samples"),
     "b.json": ("inspect", '{"samples": [], "eval": {}}', "does not say which model"),
-    "c.json": ("inspect", "{", "not JSON"),
+    "c.json": ("inspect", '{"a": 1,\n\n"b": }', "c.json:3: not JSON"),
     "d.json": ("inspect", '{"a": 1, "a": 2}', "key 'a' stands twice"),
     "e.json": ("inspect", "[" * 100_000, "not JSON"),
     "f.json": ("inspect", '{"samples": [], "eval": {"task": "t", "model": "m"}}', "no rows"),
