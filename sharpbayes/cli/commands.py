@@ -47,6 +47,7 @@ from sharpbayes.cli.simulate import simulate
 from sharpbayes.cli.startup import load_arviz, prepare_process
 from sharpbayes.cli.streams import prepare_streams, print_as_file, print_json, print_text, say
 from sharpbayes.cli.targets import refuse_folders, refuse_name, refuse_unwritable, results_path
+from sharpbayes.cli.usage import Commands
 from sharpbayes.errors import SpecError, StorageError, did_you_mean
 from sharpbayes.execution.progress import Phase
 
@@ -61,6 +62,7 @@ GARBAGE_THRESHOLD = 50_000
 NAMES = {"next_ratings": "next"}
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

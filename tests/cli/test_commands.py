@@ -237,6 +237,19 @@ def test_a_seed_that_cannot_be_is_blamed_on_its_option(run):
     assert (done.exit_code, done.stderr) == (2, message)
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("measure", "quickstart", "--seed", "x"), "'--seed': found 'x'; "),
+        (("calibrate", "quickstart", "--simulations", "3"), "'--simulations': found '3'; "),
+    ],
+)
+def test_a_value_that_an_option_cannot_have_is_shown(run, words, found):
+    done = run(*words)
+    assert done.exit_code == 2
+    assert found in done.stderr
+
+
 def test_a_fault_in_a_spec_is_exit_2_without_a_traceback(run):
     Path("s.toml").write_text('schema = "sharpbayes/study/2"\ntitel = "T"\nseed = 1\n')
     done = run("check", "s.toml")
