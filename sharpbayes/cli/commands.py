@@ -159,7 +159,8 @@ def measure(
 def fit(
     study: Annotated[Path | None, STUDY] = None,
     from_: Annotated[
-        Path | None, Option("--from", help="Run the study of a results file once more.")
+        Path | None,
+        Option("--from", help="Run the study of a results file once more, into another file."),
     ] = None,
     update: Annotated[
         Path | None,
