@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -63,9 +64,18 @@ class _DiagnosticsError(SharpbayesError):
 
     @classmethod
     def raise_any(cls, diagnostics: Iterable[Diagnostic]) -> None:
-        """Raise an error with these diagnostics, sorted, if there are any."""
-        if ordered := sorted(diagnostics):
+        """Raise an error with these diagnostics, sorted and each once, if there are any."""
+        if ordered := sorted(set(diagnostics)):
             raise cls(ordered)
+
+    @classmethod
+    @contextmanager
+    def collect(cls, diagnostics: list[Diagnostic]) -> Iterator[None]:
+        """Add what is wrong inside a block to a list, and go on after it."""
+        try:
+            yield
+        except cls as error:
+            diagnostics.extend(error.diagnostics)
 
     @classmethod
     def at(cls, path: Path | str, message: str, *, key: str = "", line: int = 0) -> Self:
@@ -145,6 +155,18 @@ def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     """Return ``"; did you mean 'X'?"``, or an empty string if no allowed name is near."""
     match = nearest(name, allowed)
     return f"; did you mean {match!r}?" if match else ""
+
+
+def did_you_mean_file(name: str, names: Iterable[str]) -> str:
+    """Return the file that is most like a name, also without its ending, as :func:`did_you_mean`.
+
+    >>> did_you_mean_file("ratigns.csv", ["ratings.toml", "ratings.csv", "h.csv"])
+    "; did you mean 'ratings.csv'?"
+    >>> did_you_mean_file("qd.csv", ["h.csv"])
+    ''
+    """
+    stem = Path(name).stem
+    return did_you_mean(name, [file for file in names if nearest(stem, [Path(file).stem])])
 
 
 def format_list(values: Iterable[object], *, most: int = 5) -> str:

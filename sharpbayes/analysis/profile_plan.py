@@ -11,6 +11,7 @@ from sharpbayes.analysis.repeated_answers import apply_by_answers
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.data import panel as panel_data
+from sharpbayes.data.reversed_scores import find_reversed
 from sharpbayes.errors import DataError, Diagnostic, format_list, format_percent
 from sharpbayes.metrics.panel.evidence import effective_prompts, fewest_prompts, tail_prompts
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
@@ -360,7 +361,7 @@ def normalise_scores(spec: Panel, scores: xr.Dataset) -> xr.DataArray:
 def normalise_trials(spec: Panel, scores: xr.Dataset) -> xr.DataArray:
     """Return normalised indicators in [0, 1] of every trial, larger meaning more harm."""
     normalised = normalise(scores["score"], panel_data.tabulate_normalised(spec, scores))
-    where = panel_data.find_reversed(spec, scores)
+    where = find_reversed(spec, scores)
     # Most indicators are reversed nowhere; they are left as they are.
     rows = np.flatnonzero(where.any("prompt"))
     if rows.size:

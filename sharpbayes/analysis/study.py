@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sharpbayes.bayes.design.design import ScaledCovariate
 from sharpbayes.bayes.design.identifiability import Issue
 from sharpbayes.data.crowd import CrowdData, melt_crowd, read_crowd
+from sharpbayes.data.digest import find_data_files
 from sharpbayes.data.panel import melt_panel, read_panel
 from sharpbayes.data.ratings import PanelRatings, Ratings
 from sharpbayes.data.trials import Repeats, count_repeats
@@ -105,6 +106,7 @@ def read_study(files: StudyFiles, *, as_design: bool = False) -> PanelStudy | Cr
     With ``as_design`` a table without any score has the lowest one in every cell: who scores what
     is known before the scores are.
     """
+    find_data_files(files)
     spec, path = files.study.spec, files.study.path
     numeric = files.model.spec.numeric_columns if files.model is not None else ()
     if spec.panel is not None and files.weights is not None:

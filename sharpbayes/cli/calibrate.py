@@ -17,6 +17,7 @@ from sharpbayes.cli.options import (
     Study,
     Tables,
 )
+from sharpbayes.cli.streams import print_json
 from sharpbayes.cli.targets import refuse_folders, results_path
 from sharpbayes.errors import SpecError
 
@@ -64,7 +65,7 @@ def calibrate(
         paths = console.save_outputs(table, target if out else None, tables=tables, figures=figures)
     if as_json:
         group = "calibration" if peek is None else "peeking"
-        console.print_json(group_document(table, group, without="simulation", files=paths))
+        print_json(group_document(table, group, without="simulation", files=paths))
     else:
         console.show_tables(report_tables(table)[: 1 if quiet else None])
     console.exit_if_not_converged(table)

@@ -3,6 +3,7 @@
 import atexit
 import gc
 import json
+import sys
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -40,11 +41,14 @@ from sharpbayes.cli.options import (
     Text,
 )
 from sharpbayes.cli.preview import refuse_others, save_preview
-from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, say, show_progress
+from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, show_progress
 from sharpbayes.cli.shipped import shipped_text
+from sharpbayes.cli.simulate import simulate
 from sharpbayes.cli.startup import load_arviz, prepare_process
-from sharpbayes.cli.targets import refuse_folder, refuse_folders, refuse_unwritable, results_path
-from sharpbayes.errors import SpecError, did_you_mean
+from sharpbayes.cli.streams import prepare_streams, print_as_file, print_json, print_text, say
+from sharpbayes.cli.targets import refuse_folders, refuse_name, refuse_unwritable, results_path
+from sharpbayes.cli.usage import Commands
+from sharpbayes.errors import SpecError, StorageError, did_you_mean
 from sharpbayes.execution.progress import Phase
 
 # Tables that say what weights decide: limits of the evidence, and choices.
@@ -58,6 +62,7 @@ GARBAGE_THRESHOLD = 50_000
 NAMES = {"next_ratings": "next"}
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -70,7 +75,7 @@ app = typer.Typer(
 def print_version(wanted: bool) -> None:  # noqa: FBT001 - typer passes it by position
     """Print the version and stop, where it was asked for."""
     if wanted:
-        typer.echo(f"sharpbayes {sharpbayes.__version__}")
+        print_text(f"sharpbayes {sharpbayes.__version__}\n")
         raise typer.Exit
 
 
@@ -101,6 +106,7 @@ def init(
         if name in roles:
             raise SpecError.at("--role", f"{name} is given twice; it has one column", key=text)
         roles[name] = column
+    refuse_name(data, f"{data}: cannot be named in a study")
     target = out or Path(name_study(data))
     refuse_unwritable(target, f"{target}: cannot write study")
     draft = write_study(data, target, roles=roles)
@@ -119,12 +125,12 @@ def check(study: Study, set_: Set = None, as_json: Json = False) -> None:
 
     summary = sharpbayes.check(console.load_files(study, set_, None))
     if as_json:
-        console.print_json(summaries.study_summary_document(summary))
+        print_json(summaries.study_summary_document(summary))
     else:
         console.show_tables(summaries.study_summary_tables(summary))
-        typer.echo(f"{study}: no error found")
+        print_text(f"{study}: no error found\n")
         if summary.open_checks:
-            typer.echo(describe_open_checks(summary.open_checks))
+            print_text(f"{describe_open_checks(summary.open_checks)}\n")
 
 
 def measure(
@@ -153,7 +159,8 @@ def measure(
 def fit(
     study: Annotated[Path | None, STUDY] = None,
     from_: Annotated[
-        Path | None, Option("--from", help="Run the study of a results file once more.")
+        Path | None,
+        Option("--from", help="Run the study of a results file once more, into another file."),
     ] = None,
     update: Annotated[
         Path | None,
@@ -172,12 +179,13 @@ def fit(
 ) -> None:
     """Measure, fit the model, check convergence and write everything to one file."""
     files = console.load_files(study, set_, seed, results=from_)
+    inputs = [path for path in (from_, update) if path is not None]
     load_arviz()
     if preview:
         refuse_others({"--retry": retry, "--update": update})
         shown = {"quiet": quiet, "full": full, "as_json": as_json}
-        return save_preview(files, out, resume=resume, cluster=cluster, **shown)
-    target = results_path(files.study.path, out, [update] if update else [])
+        return save_preview(files, out, inputs, resume=resume, cluster=cluster, **shown)
+    target = results_path(files.study.path, out, inputs)
     earlier, call = console.open_earlier(update)
     with console.run_context(
         files, target, resume=resume, address=cluster, quiet=quiet, phases=FIT_PHASES, call=call
@@ -211,31 +219,6 @@ def fit(
     return console.exit_if_not_converged(results)
 
 
-def simulate(
-    study: Study,
-    pattern: Annotated[
-        str | None,
-        Option(
-            help="Of a crowd normal (the default), shift, conservative, or all for raters of each; "
-            "model: from the model file (the default for a panel)."
-        ),
-    ] = None,
-    out: Annotated[Path | None, Option(help="Folder; <study>.simulated by default.")] = None,
-    seed: Seed = None,
-    set_: Set = None,
-) -> None:
-    """Simulate ratings with known truth, and write a study that measures them."""
-    from sharpbayes.simulation.scoring_patterns import save_simulation  # noqa: PLC0415 - start-up
-    from sharpbayes.workflows.simulate import simulate as simulate_study  # noqa: PLC0415 - start-up
-
-    target = out or Path(f"{study.stem}.simulated")
-    refuse_folder(target, f"{target}: cannot write")
-    simulated = simulate_study(console.load_files(study, set_, seed), pattern=pattern)
-    written = save_simulation(simulated, target)
-    count = len(simulated.tables["ratings"])
-    say(f"{count} ratings with known truth; run sharpbayes measure {written}")
-
-
 def compare(
     results: Annotated[list[Path], Argument(help="Two or more files written by fit.")],
     leave_out: Annotated[
@@ -263,7 +246,7 @@ def compare(
         table = compare_results(named, by=leave_out, refits=refits, progress=progress)
     files = console.save_outputs(table, target, tables=tables)
     if as_json:
-        console.print_json(group_document(table, "comparison", without="unit", files=files))
+        print_json(group_document(table, "comparison", without="unit", files=files))
     else:
         console.show_tables(report_tables(table)[: 1 if quiet else None])
 
@@ -287,15 +270,16 @@ def weigh(
     opened = sharpbayes.open_results(results, whole=False)
     if "prior_sensitivity" in opened:
         load_arviz()
+    chosen = named_weights(weights)
     with explain_missing(opened):
-        weighed = sharpbayes.weigh(opened, named_weights(weights))
+        weighed = sharpbayes.weigh(opened, chosen)
     status = weighed.attrs["status"]
     if not quiet and status not in ("fitted", "measured"):
         say(f"{results}: status is {status}; do not decide by these numbers")
     if target is not None:
         sharpbayes.save_results(weighed, target)
     if as_json:
-        console.print_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
+        print_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
     else:
         shown = report_tables(weighed)
         console.show_tables(shown[:DECIDING_TABLES] if quiet else shown)
@@ -338,7 +322,7 @@ def report(
             files.append(write_html(chosen, page, script=not no_script))
             say(f"report written to {files[-1]}")
         if as_json:
-            console.print_json(document(chosen, path=results[-1], files=files))
+            print_json(document(chosen, path=results[-1], files=files))
         elif text:
             console.show_report(chosen)
 
@@ -357,22 +341,23 @@ def show(
     ] = None,
 ) -> None:
     """List what is shipped, print one file of it, or print a JSON Schema."""
+    print_as_file()
     if migrate is not None:
         from sharpbayes.workflows.migrate import migrate_file  # noqa: PLC0415 - start-up
 
-        typer.echo(migrate_file(migrate), nl=False)
+        print_text(migrate_file(migrate))
     elif schema is not None:
         from sharpbayes.spec.schema import KINDS, json_schema  # noqa: PLC0415 - start-up
 
         if schema not in KINDS:
             message = f"no schema {schema!r}, there are {', '.join(KINDS)}"
             raise SpecError.at("show --schema", message + did_you_mean(schema, KINDS))
-        typer.echo(json.dumps(json_schema(schema), indent=2))
+        print_text(f"{json.dumps(json_schema(schema), indent=2)}\n")
     elif name is None:
         for kind in library.KINDS:
-            typer.echo(f"{kind}: {', '.join(library.names(kind))}")
+            print_text(f"{kind}: {', '.join(library.names(kind))}\n")
     else:
-        typer.echo(shipped_text(name), nl=False)
+        print_text(shipped_text(name))
 
 
 COMPUTING = (measure, fit, calibrate, compare, weigh, gate, next_ratings)
@@ -386,5 +371,10 @@ def main() -> None:
     """Run the command line; imported modules are neither searched for garbage nor freed."""
     gc.set_threshold(GARBAGE_THRESHOLD)
     atexit.register(gc.freeze)
+    prepare_streams()
     prepare_process()
-    app(prog_name="sharpbayes")
+    try:
+        app(prog_name="sharpbayes")
+    except StorageError as error:  # of the version; a command has said its own
+        say(str(error))
+        sys.exit(error.exit_status)

@@ -1,13 +1,12 @@
 """What commands share: options, errors as sentences, the context of a run, output."""
 
-import json
+import math
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -16,8 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sharpbayes
-from sharpbayes.cli.progress import INTERRUPTED, say, show_progress
+from sharpbayes.cli.progress import INTERRUPTED, show_progress
+from sharpbayes.cli.streams import print_json, print_text, say, terminal_width
+from sharpbayes.cli.targets import refuse_name
 from sharpbayes.errors import (
+    MEMORY_OPTION,
     MEMORY_VARIABLE,
     ClusterError,
     SharpbayesError,
@@ -48,9 +50,10 @@ MaxMemory = Annotated[
     ),
 ]
 NOT_CONVERGED = 4
+# A byte in gigabytes.
+BYTE = 1e-9
 # A quantity is not calibrated if its p value, corrected for their number, is below this.
 SIGNIFICANT = 0.05
-PLAIN_WIDTH = 80
 
 
 def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -64,13 +67,10 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
     def run(*, max_memory: float | None, debug: bool, **options: Any) -> None:
         try:
             if max_memory is not None:
-                os.environ[MEMORY_VARIABLE] = str(max_memory)
+                set_max_memory(max_memory)
             command(**options)
         except typer.Exit:
             raise
-        except BrokenPipeError:
-            # Who read our output has seen enough, such as `head`; Python flushes stdout at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except (KeyboardInterrupt, Exception) as error:
             if debug:
                 raise
@@ -88,6 +88,14 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
 
     memory = Parameter("max_memory", Parameter.KEYWORD_ONLY, default=None, annotation=MaxMemory)
     return _add_options(run, command, [memory, _make_flag("debug", Debug)])
+
+
+def set_max_memory(gigabytes: float) -> None:
+    """Set the bound of memory of readers; SpecError where it is no number above 0."""
+    if not BYTE <= gigabytes < math.inf:
+        message = f"found {gigabytes:g}, must be a number of gigabytes above 0"
+        raise SpecError.at(MEMORY_OPTION, message)
+    os.environ[MEMORY_VARIABLE] = str(gigabytes)
 
 
 def offer_portable(command: Callable[..., None]) -> Callable[..., None]:
@@ -132,7 +140,14 @@ def load_files(
         from sharpbayes.spec.load import load_study  # noqa: PLC0415 - start-up
 
         overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
-        return load_study(study, overrides=tuple(overrides))
+        try:
+            return load_study(study, overrides=tuple(overrides))
+        except SpecError as error:  # the seed was an option of its own
+            option, named = f"--set seed={seed}", f"--seed {seed}"
+            problems = error.diagnostics
+            raise SpecError(
+                replace(x, path=named, key="") if x.path == option else x for x in problems
+            ) from None
     if study is not None or results is None:
         raise SpecError.at("fit", "needs either a study or --from RESULTS")
     if set_ or seed is not None:
@@ -204,6 +219,8 @@ def run_context(
     from sharpbayes.storage.checkpoint import checkpoint  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.context import RunContext, identify_run  # noqa: PLC0415 - start-up
 
+    path = files.study.path
+    refuse_name(path.resolve(), f"{path}: cannot be named in results")
     run = identify_run(files, call=call)
     with checkpoint(target, run=run, resume=resume) as store, ExitStack() as stack:
         progress = stack.enter_context(show_progress(phases, quiet=quiet))
@@ -295,14 +312,14 @@ def save(
     if as_json:
         print_json(document(results, path=target, files=[target]))
         if not quiet:
-            typer.echo(answer_text(results, width=width), err=True)
+            say(answer_text(results, width=width))
             say(f"{results.attrs['status']}; results written to {target}")
     elif quiet:
-        typer.echo(answer_text(results, width=width), nl=False)
+        print_text(answer_text(results, width=width))
     elif full:
         show_report(results)
     else:
-        typer.echo(screen_text(results, path=target, width=width), nl=False)
+        print_text(screen_text(results, path=target, width=width))
     return target
 
 
@@ -311,7 +328,7 @@ def show_report(results: "xr.DataTree") -> None:
     from sharpbayes.report.screen import answer_text  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
 
-    typer.echo(answer_text(results, width=terminal_width()))
+    print_text(f"{answer_text(results, width=terminal_width())}\n")
     show_tables(report_tables(results))
 
 
@@ -374,18 +391,8 @@ def exit_if_not_converged(results: "xr.DataTree") -> None:
     raise typer.Exit(NOT_CONVERGED)
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON document on stdout."""
-    typer.echo(json.dumps(value, allow_nan=False))
-
-
 def show_tables(tables: "Sequence[Table]") -> None:
     """Print tables as wide as the terminal, or 80 columns; wider ones in parts."""
     from sharpbayes.report.tables.renderer import tables_as_text  # noqa: PLC0415 - start-up
 
-    typer.echo(tables_as_text(tables, width=terminal_width()), nl=False)
-
-
-def terminal_width() -> int:
-    """Return the columns of the terminal, or 80 where output goes elsewhere."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
+    print_text(tables_as_text(tables, width=terminal_width()))

@@ -9,13 +9,12 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
+from sharpbayes.cli.streams import print_json, print_text, terminal_width
 from sharpbayes.cli.targets import refuse_text, save_text
 from sharpbayes.errors import SpecError
 
 # Tables on the terminal; all of them are in the Markdown file.
 FIRST_TABLES = 3
-# What a file of each option starts with; a file that starts otherwise is never replaced.
-STARTS = {"--markdown": ("### ",), "--junit": ("<?xml",)}
 # Exit statuses where a candidate does not pass.
 EXIT_INFERIOR, EXIT_INCONCLUSIVE = 6, 7
 
@@ -49,7 +48,8 @@ def gate(
         INFERIOR,
         NON_INFERIOR,
     )
-    from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown  # noqa: PLC0415 - start-up
+    from sharpbayes.report.gate import gate_answer, gate_document  # noqa: PLC0415 - start-up
+    from sharpbayes.report.gate_files import MARKS, gate_junit, gate_markdown  # noqa: PLC0415 - start-up
     from sharpbayes.report.screen import wrap_texts  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
     from sharpbayes.spec.load import load_weights  # noqa: PLC0415 - start-up
@@ -62,7 +62,7 @@ def gate(
     for path, option in ((markdown, "--markdown"), (junit, "--junit")):
         if path is not None:
             inputs = [candidate, *(against or [])]
-            refuse_text(path, inputs, STARTS[option], option)
+            refuse_text(path, inputs, MARKS[option], option)
     if junit is not None and junit == markdown:
         raise SpecError.at("--junit", "is the file of --markdown; name another", key=str(junit))
     chosen = load_weights(weights[0]) if weights else None
@@ -81,9 +81,9 @@ def gate(
         if path is not None:
             save_text(path, write(results))
     if as_json:
-        console.print_json(gate_document(results))
+        print_json(gate_document(results))
     else:
-        typer.echo(wrap_texts(gate_answer(results), console.terminal_width()), nl=False)
+        print_text(wrap_texts(gate_answer(results), terminal_width()))
         if not quiet:
             console.show_tables(report_tables(results)[:FIRST_TABLES])
     statuses = {NON_INFERIOR: 0, INFERIOR: EXIT_INFERIOR, INCONCLUSIVE: EXIT_INCONCLUSIVE}

@@ -9,13 +9,14 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
+from sharpbayes.cli.streams import print_json, print_text, terminal_width
 from sharpbayes.cli.targets import refuse_text, save_text
 from sharpbayes.errors import SpecError
 
 ENDINGS = (".csv", ".jsonl")
-# What a list starts with, in either; a file that starts otherwise is never replaced. A column of
-# the user may have the first name.
-STARTS = ("rank,", "next_rank,", '{"rank": ', '{"next_rank": ')
+# The first columns of a list, in either; a file without them is never replaced. A column of the
+# user may have one of the names.
+MARKS = ("rank,what,", "rank,next_what,", 'rank": 1, "what": ', 'rank": 1, "next_what": ')
 # Exit status where the verdict is open.
 UNDECIDED = 7
 
@@ -49,7 +50,7 @@ def next_ratings(
     if out is not None:
         if out.suffix not in ENDINGS:
             raise SpecError.at("--out", f"must end in {' or '.join(ENDINGS)}", key=str(out))
-        refuse_text(out, [results], STARTS)
+        refuse_text(out, [results], MARKS)
     chosen = load_weights(weights) if weights is not None else None
     opened = sharpbayes.open_results(results, whole=False)
     with explain_missing(opened):
@@ -57,11 +58,11 @@ def next_ratings(
     if out is not None:
         save_text(out, next_file(plan, as_csv=out.suffix == ".csv"))
     if as_json:
-        console.print_json(next_document(plan) | {"files": [str(out)] if out else []})
+        print_json(next_document(plan) | {"files": [str(out)] if out else []})
     else:
-        typer.echo(wrap_texts(next_answer(plan), console.terminal_width()), nl=False)
+        print_text(wrap_texts(next_answer(plan), terminal_width()))
         if not quiet and plan["next"].attrs["best_size"]:
-            typer.echo()
+            print_text("\n")
             console.show_tables([next_table(plan)])
     raise typer.Exit(UNDECIDED * (plan["next"].attrs["verdict"] == "cannot tell"))
 

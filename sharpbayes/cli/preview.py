@@ -1,6 +1,6 @@
 """``fit --preview``: an approximation that replaces no answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ def refuse_others(others: Mapping[str, Any]) -> None:
 def save_preview(
     files: "StudyFiles",
     out: Path | None,
+    inputs: Sequence[Path],
     *,
     resume: bool,
     cluster: str | None,
@@ -35,9 +36,12 @@ def save_preview(
     full: bool,
     as_json: bool,
 ) -> None:
-    """Measure a study, approximate its fit and write ``<study>.preview.results.nc``."""
+    """Measure a study, approximate its fit and write ``<study>.preview.results.nc``.
+
+    ``inputs`` are results that the command reads.
+    """
     path = files.study.path
-    target = results_path(path, out or Path(f"{path.stem}.preview.results.nc"))
+    target = results_path(path, out or Path(f"{path.stem}.preview.results.nc"), inputs)
     refuse_answer(target)
     with console.run_context(
         files,

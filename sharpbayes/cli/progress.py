@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from sharpbayes.cli.streams import say
 from sharpbayes.errors import printable
 from sharpbayes.execution.progress import ChainStatus, Phase
 
@@ -38,11 +37,6 @@ SHOW_CURSOR = "\x1b[?25h"
 
 def ignore(*_: object) -> None:
     """Do nothing."""
-
-
-def say(text: str) -> None:
-    """Print a line on stderr."""
-    typer.echo(printable(text), err=True)
 
 
 @contextmanager

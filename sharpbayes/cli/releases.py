@@ -12,8 +12,8 @@ from sharpbayes.storage.schema import explain_missing
 if TYPE_CHECKING:
     import xarray as xr
 
-# What a page starts with; a file that starts otherwise is never replaced.
-PAGE_STARTS = ("<!doctype html>",)
+# What every page has in its head; a file without it is never replaced.
+PAGE_MARKS = ('<meta name="generator" content="sharpbayes',)
 
 
 def open_releases(paths: Sequence[Path], *, one_alone: Sequence[str] = ()) -> "xr.DataTree":
@@ -52,4 +52,4 @@ def refuse_page(page: Path, results: Sequence[Path], folders: Iterable[Path | No
     if page.parent not in folders:
         refuse_unwritable(page, f"{page}: cannot write report")
     refuse_inputs(page, results)
-    refuse_other_text(page, PAGE_STARTS)
+    refuse_other_text(page, PAGE_MARKS)

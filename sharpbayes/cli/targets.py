@@ -4,14 +4,17 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from sharpbayes.cli.progress import say
+from sharpbayes.cli.streams import say
 from sharpbayes.errors import StorageError
 from sharpbayes.storage.checksums import has_mark
 
+# Bytes at the start of a text that say whether the program wrote it.
+MARKED_BYTES = 2000
 
-def name_another(option: str = "--out") -> str:
-    """Return what to do where a file must not be written."""
-    return f"name another file with {option}"
+
+def name_another(option: str = "--out", *, kind: str = "file") -> str:
+    """Return what to do where a file, or files in a folder, must not be written."""
+    return f"name another {kind} with {option}"
 
 
 def results_path(study: Path, out: Path | None, inputs: Sequence[Path] = ()) -> Path:
@@ -29,6 +32,7 @@ def results_path(study: Path, out: Path | None, inputs: Sequence[Path] = ()) -> 
 
 def refuse_unwritable(target: Path, failure: str) -> None:
     """Raise StorageError, with the message ``failure``, where a file could not be written."""
+    refuse_name(target, failure)
     try:
         target.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -42,6 +46,14 @@ def refuse_unwritable(target: Path, failure: str) -> None:
         raise StorageError(f"{failure}: no right to write in {folder}")
 
 
+def refuse_name(path: Path, failure: str) -> None:
+    """Raise StorageError where a name is not UTF-8, as names in TOML, HDF5 and JSON have to be."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise StorageError(f"{failure}: its name is not UTF-8") from None
+
+
 def refuse_folders(folders: Mapping[str, Path | None]) -> None:
     """Raise StorageError where files of a kind could not be written into the folder named."""
     for name, folder in folders.items():
@@ -51,6 +63,7 @@ def refuse_folders(folders: Mapping[str, Path | None]) -> None:
 
 def refuse_folder(folder: Path, failure: str) -> None:
     """Raise StorageError, with the message ``failure``, where a folder cannot be made or used."""
+    refuse_name(folder, failure)
     for path in (folder, *folder.parents):
         try:
             path.lstat()
@@ -84,40 +97,62 @@ def refuse_loss(target: Path, inputs: Iterable[Path] = ()) -> None:
         raise StorageError(f"{target}: holds something else than results; {name_another()}")
 
 
-def refuse_inputs(target: Path, inputs: Iterable[Path], option: str = "--out") -> None:
+def refuse_inputs(
+    target: Path, inputs: Iterable[Path], option: str = "--out", *, kind: str = "file"
+) -> None:
     """Refuse to write over a file that the command reads."""
     for path in inputs:
-        if target.exists() and path.exists() and target.samefile(path):
-            raise StorageError(f"{target}: is read by this command; {name_another(option)}")
+        if _are_same(target, path):
+            message = f"{target}: is read by this command"
+            raise StorageError(f"{message}; {name_another(option, kind=kind)}")
 
 
-def refuse_other_text(target: Path, starts: tuple[str, ...], option: str = "--out") -> None:
-    """Refuse to write a text over a file that does not start as what the command writes there.
+def _are_same(path: Path, other: Path) -> bool:
+    """Whether two names lead to one file; not if one of them leads to none, or is too long."""
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
+
+
+def refuse_other_text(target: Path, marks: Sequence[str], option: str = "--out") -> None:
+    """Refuse to write a text over a file that has none of the marks of what the command writes.
+
+    A mark stands in the first :data:`MARKED_BYTES` bytes.
 
     Raises:
         StorageError: The file holds something else, or is a folder.
     """
+    start = read_start(target)
     if target.is_dir():
         raise StorageError(f"{target}: is a folder; name a file with {option}")
-    if not target.is_file():
-        return
-    try:
-        with target.open("rb") as file:
-            start = file.read(max(map(len, starts)))
-    except OSError as error:
-        raise StorageError(f"{target}: cannot be read: {error.strerror or error}") from None
-    if start and not start.startswith(tuple(text.encode() for text in starts)):
+    if start and not any(mark.encode() in start for mark in marks):
         message = "holds something else than what this command writes"
         raise StorageError(f"{target}: {message}; {name_another(option)}")
 
 
+def read_start(target: Path) -> bytes:
+    """Return the first :data:`MARKED_BYTES` bytes of a file without space; none of no file.
+
+    Raises:
+        StorageError: The file cannot be read.
+    """
+    try:
+        if not target.is_file():
+            return b""
+        with target.open("rb") as file:
+            return file.read(MARKED_BYTES).strip()
+    except OSError as error:
+        raise StorageError(f"{target}: cannot be read: {error.strerror or error}") from None
+
+
 def refuse_text(
-    target: Path, inputs: Iterable[Path], starts: tuple[str, ...], option: str = "--out"
+    target: Path, inputs: Iterable[Path], marks: Sequence[str], option: str = "--out"
 ) -> None:
     """Refuse a text file that cannot be written, that the command reads, or of another kind."""
     refuse_unwritable(target, f"{target}: cannot be written")
     refuse_inputs(target, inputs, option)
-    refuse_other_text(target, starts, option)
+    refuse_other_text(target, marks, option)
 
 
 def save_text(path: Path, text: str) -> None:

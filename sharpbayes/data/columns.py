@@ -181,7 +181,8 @@ class ColumnParser:
         repeated = np.flatnonzero(keys.duplicated())
         if repeated.size:
             first = ", ".join(f"{name} {value!r}" for name, value in keys.iloc[repeated[0]].items())
-            count = f"{format_count(repeated.size, 'row')} repeat {what}"
+            verb = "repeats" if repeated.size == 1 else "repeat"
+            count = f"{format_count(repeated.size, 'row')} {verb} {what}"
             message = f"{count}: {format_rows(keys.index[repeated])}; the first is {first}"
             self.add_problem(", ".join(map(str, keys.columns)), message + suggest())
 
@@ -323,7 +324,8 @@ def join_columns(
         elif name in table.columns:
             values[name] = parser.take_constant(table[name], owner, what=what)
         else:
-            message = f"no such column of {what}s, the columns are {', '.join(known)}"
+            where = f" here or in {side.data}" if side is not None else ""
+            message = f"no such column of {what}s{where}, the columns are {', '.join(known)}"
             parser.add_problem(name, message + did_you_mean(name, known))
     parser.raise_problems()
     return values
@@ -346,12 +348,7 @@ def _read_side_table(
     side: SideTable, owner: Factor, base: Path, what: str, wanted: Sequence[str]
 ) -> tuple[dict[str, Texts], list[str]]:
     """Read some columns of a side table, rows in the order of the owner's labels, and all names."""
-    roles = [("key", side.key)]
-    table = read_table(base, side.data, side.layout, dialect=side.dialect, roles=roles)
-    table = rename_labels(table, side, base / side.data)
-    parser = ColumnParser(base / side.data, side.dialect)
-    parser.check_duplicates(table[[side.key]], what="a key")
-    parser.raise_problems()
+    table = load_side_table(side, base)
     rows = pd.Index(table[side.key]).get_indexer(list(owner.labels))
     absent = [label for label, row in zip(owner.labels, rows, strict=True) if row < 0]
     if absent:
@@ -359,6 +356,27 @@ def _read_side_table(
         raise DataError.at(base / side.data, message, key=side.key)
     names = [str(name) for name in table.columns]
     return {n: take_texts(table[n], rows, base / side.data) for n in names if n in wanted}, names
+
+
+def load_side_table(side: SideTable, base: Path, *roles: tuple[str, str]) -> pd.DataFrame:
+    """Read a side table and check that each key has one row; ``roles`` are further columns."""
+    columns = [("key", side.key), *roles]
+    table = read_table(base, side.data, side.layout, dialect=side.dialect, roles=columns)
+    table = rename_labels(table, side, base / side.data)
+    parser = ColumnParser(base / side.data, side.dialect)
+    parser.check_duplicates(table[[side.key]], what="a key")
+    parser.raise_problems()
+    return table
+
+
+def check_side_tables(
+    sides: Iterable[SideTable | None], base: Path, problems: list[Diagnostic]
+) -> None:
+    """Add to a list what is wrong with side tables by themselves, whatever they are joined to."""
+    for side in sides:
+        if side is not None:
+            with DataError.collect(problems):
+                load_side_table(side, base)
 
 
 def take_texts(values: pd.Series, rows: NDArray[np.integer], path: Path) -> Texts:

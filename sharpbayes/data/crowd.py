@@ -1,9 +1,10 @@
 """A table of a crowd's ratings, and labels by experts, the crowd or a column of items."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from sharpbayes.data.columns import (
     ROWS,
     ColumnParser,
+    check_side_tables,
     join_columns,
     join_texts,
     make_factor,
@@ -27,6 +29,7 @@ from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.parquet import PARQUET, read_selected
 from sharpbayes.data.readers.paths import find_files
 from sharpbayes.data.readers.text_table import apply_dialect
+from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
 from sharpbayes.spec.scales import BooleanScale, Scale
 
@@ -86,7 +89,82 @@ def read_crowd(
     ``numeric`` are columns that are read as numbers. With ``as_design`` every row of a table
     without any score has the lowest one.
     """
-    parser = ColumnParser(base / crowd.data, crowd.dialect)
+    problems: list[Diagnostic] = []
+    with DataError.collect(problems):
+        labels = _read_expert_table(crowd, base, as_design=as_design)
+    with DataError.collect(problems):
+        data = _read_ratings(crowd, base, numeric, as_design=as_design)
+    DataError.raise_any(problems)
+    return data if labels is None else _add_expert_labels(data, labels)
+
+
+def _read_ratings(
+    crowd: Crowd, base: Path, numeric: Sequence[str], *, as_design: bool
+) -> CrowdData:
+    """Read all but the labels of experts."""
+    make_parser = partial(ColumnParser, base / crowd.data, crowd.dialect)
+    problems: list[Diagnostic] = []
+    collect = partial(DataError.collect, problems)
+    sides = {"item": crowd.items, "rater": crowd.raters}
+    with collect():
+        rows = _read_rows(crowd, base, numeric, make_parser(), as_design=as_design)
+    if problems:
+        check_side_tables(sides.values(), base, problems)
+    DataError.raise_any(problems)
+    table, score, time, item, rater, kept, counts = rows
+    of_items: dict[str, Any] = {"owner": item, "side": crowd.items, "what": "item"}
+    of_items |= {"table": table, "base": base}
+    of_raters = of_items | {"owner": rater, "side": crowd.raters, "what": "rater"}
+    with collect():
+        item_columns = join_columns(list(crowd.by), parser=make_parser(), **of_items)
+    with collect():
+        groups = _list_group_columns(crowd)
+        rater_columns = join_columns(groups, parser=make_parser(), **of_raters)
+    with collect():
+        item_text = join_texts(crowd.roles.text, parser=make_parser(), **of_items)
+    with collect():
+        item_label = _read_item_label(crowd, make_parser(), of_items)
+    with collect():
+        owners = {"item": item, "rater": rater}
+        read = partial(read_numbers, numeric, table, owners, UNITS, sides=sides, base=base)
+        numbers = read(parser=make_parser(), rows=kept)
+    DataError.raise_any(problems)
+    del rows, table, of_items, of_raters, read
+    return CrowdData(
+        score=take_chunked(score, kept),
+        item=Factor(item.labels, take_chunked(item.codes, kept)),
+        rater=Factor(rater.labels, take_chunked(rater.codes, kept)),
+        score_labels=crowd.scale.labels,
+        item_columns=item_columns,
+        rater_columns=rater_columns,
+        expert_item=np.empty(0, np.int32),
+        expert=None,
+        expert_label=np.empty(0, np.int16),
+        item_label=item_label,
+        time=None if time is None else time[kept],
+        counts=counts | {"labels": int((item_label >= 0).sum())},
+        item_text=item_text,
+        numbers=numbers,
+        missing_by_rater=np.bincount(rater.codes[score < 0], minlength=len(rater.labels)),
+    )
+
+
+class _Rows(NamedTuple):
+    """The rows of a table of ratings; ``kept`` are those that count, by item and rater."""
+
+    table: pd.DataFrame
+    score: Scores
+    time: NDArray[np.float64] | None
+    item: Factor
+    rater: Factor
+    kept: Codes
+    counts: dict[str, int]
+
+
+def _read_rows(
+    crowd: Crowd, base: Path, numeric: Sequence[str], parser: ColumnParser, *, as_design: bool
+) -> _Rows:
+    """Read the table of ratings, and parse what every rating has."""
     table = rename_labels(_read_ratings_table(crowd, base, numeric), crowd, parser.path)
     roles = crowd.roles
     keys, of_score = [roles.item, str(roles.rater)], str(roles.score)
@@ -101,38 +179,10 @@ def read_crowd(
     if crowd.duplicates == "error" and repeated.any():
         parser.check_duplicates(table[keys].astype(str), what="a rating of an item by a rater")
     parser.raise_problems()
-    join = partial(join_columns, table=table, base=base, parser=parser)
-    item_columns = join(list(crowd.by), owner=item, side=crowd.items, what="item")
-    rater_columns = join(_list_group_columns(crowd), owner=rater, side=crowd.raters, what="rater")
-    item_text = join_texts(
-        roles.text, owner=item, table=table, side=crowd.items, base=base, parser=parser, what="item"
-    )
-    item_label = _read_item_label(crowd, item, table, join, parser)
     missing = int((score < 0).sum())
     kept = rows if not missing and not repeated.any() else rows[(score[rows] >= 0) & ~repeated]
-    read = partial(read_numbers, numeric, table, base=base, parser=parser, rows=kept)
-    sides = {"item": crowd.items, "rater": crowd.raters}
-    numbers = read({"item": item, "rater": rater}, UNITS, sides=sides)
-    del table, join, read
-    expert_item, expert, expert_label = _read_expert_labels(crowd, base, item, as_design=as_design)
-    return CrowdData(
-        score=take_chunked(score, kept),
-        item=Factor(item.labels, take_chunked(item.codes, kept)),
-        rater=Factor(rater.labels, take_chunked(rater.codes, kept)),
-        score_labels=crowd.scale.labels,
-        item_columns=item_columns,
-        rater_columns=rater_columns,
-        expert_item=expert_item,
-        expert=expert,
-        expert_label=expert_label,
-        item_label=item_label,
-        time=None if time is None else time[kept],
-        counts={"ratings": int(kept.size), "missing": missing, "repeated": int(repeated.sum())}
-        | {"labels": int(expert_label.size) + int((item_label >= 0).sum())},
-        item_text=item_text,
-        numbers=numbers,
-        missing_by_rater=np.bincount(rater.codes[score < 0], minlength=len(rater.labels)),
-    )
+    counts = {"ratings": int(kept.size), "missing": missing, "repeated": int(repeated.sum())}
+    return _Rows(table, score, time, item, rater, kept, counts)
 
 
 def _parse_scores(
@@ -143,19 +193,13 @@ def _parse_scores(
     return fill_design(score) if as_design else score
 
 
-def _read_item_label(
-    crowd: Crowd,
-    item: Factor,
-    table: pd.DataFrame,
-    join: Callable[..., dict[str, NDArray[np.str_]]],
-    parser: ColumnParser,
-) -> Scores:
+def _read_item_label(crowd: Crowd, parser: ColumnParser, of_items: dict[str, Any]) -> Scores:
     """Read the label of every item from a column of items; empty where labels come from people."""
     if not isinstance(crowd.labels, ItemLabels):
         return np.empty(0, np.int16)
     name = crowd.labels.column
-    side = None if name in table.columns else crowd.items
-    values = join([name], owner=item, side=side, what="item")[name]
+    side = None if name in of_items["table"].columns else crowd.items
+    values = join_columns([name], parser=parser, **(of_items | {"side": side}))[name]
     label = parser.parse_flags(pd.Series(values, name=name))
     parser.raise_problems()
     return label
@@ -218,28 +262,46 @@ def _list_group_columns(crowd: Crowd) -> list[str]:
     return list(dict.fromkeys(column for grouping in crowd.groups for column in grouping))
 
 
-def _read_expert_labels(
-    crowd: Crowd, base: Path, item: Factor, *, as_design: bool
-) -> tuple[Codes, Factor | None, Scores]:
-    """Read item, expert and label of each label of an item that the crowd rated."""
+class _ExpertTable(NamedTuple):
+    """Item, expert and label of each row of a table of experts, and what names its problems."""
+
+    item: pd.Series
+    expert: pd.Series
+    label: Scores
+    parser: ColumnParser
+
+
+def _read_expert_table(crowd: Crowd, base: Path, *, as_design: bool) -> _ExpertTable | None:
+    """Read the labels of experts, of whatever items; None where labels come from elsewhere."""
     if not isinstance(crowd.labels, ExpertLabels):
-        return np.empty(0, np.int32), None, np.empty(0, np.int16)
+        return None
     file, roles = crowd.labels, crowd.labels.roles
     parser = ColumnParser(base / file.data, file.dialect)
     table = read_table(base, file.data, dialect=file.dialect, roles=roles.model_dump().items())
     table = rename_labels(table, file, base / file.data)
     label = _parse_scores(table[roles.label], FLAG, parser, as_design=as_design)
     parser.check_duplicates(table[[roles.item, roles.expert]], what="a label")
-    code = pd.Index(item.labels).get_indexer(pd.Index(table[roles.item]))
-    if (code < 0).all():
-        parser.add_problem(roles.item, "no item here was rated by the crowd")
     parser.raise_problems()
-    kept = np.flatnonzero((code >= 0) & (label >= 0))
-    expert = make_factor(table[roles.expert].iloc[kept])
+    return _ExpertTable(table[roles.item], table[roles.expert], label, parser)
+
+
+def _add_expert_labels(data: CrowdData, given: _ExpertTable) -> CrowdData:
+    """Add each label of an item that the crowd rated."""
+    code = pd.Index(data.item.labels).get_indexer(pd.Index(given.item))
+    if (code < 0).all():
+        given.parser.add_problem(given.item.name, "no item here was rated by the crowd")
+    given.parser.raise_problems()
+    kept = np.flatnonzero((code >= 0) & (given.label >= 0))
+    expert = make_factor(given.expert.iloc[kept])
     # By item, then expert: the answer of a fit must not depend on the order of rows.
     order = np.lexsort((expert.codes, code[kept]))
-    expert = Factor(expert.labels, expert.codes[order])
-    return code[kept][order].astype(np.int32), expert, label[kept][order]
+    return replace(
+        data,
+        expert_item=code[kept][order].astype(np.int32),
+        expert=Factor(expert.labels, expert.codes[order]),
+        expert_label=given.label[kept][order],
+        counts=data.counts | {"labels": int(kept.size)},
+    )
 
 
 class _SpreadFactor(Factor):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sharpbayes.data.readers.text_table import explain_texts, write_as_text
+from sharpbayes.errors import MAX_EXAMPLE, SpecError, shorten
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -63,7 +64,14 @@ def convert_frame(frame: Any) -> pd.DataFrame:
     0     a  3
     1     b  4
     """
-    table: pd.DataFrame = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
+    try:
+        table: pd.DataFrame = (
+            frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
+        )
+    except (TypeError, ValueError):
+        found = shorten(repr(frame), MAX_EXAMPLE)
+        message = f"found {found}, must be a table of pandas, Polars or Arrow"
+        raise SpecError.at("frame", message) from None
     columns = [column for _, column in table.items()]
     levels = [
         table.index.get_level_values(number).to_series(index=table.index)

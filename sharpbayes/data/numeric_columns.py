@@ -11,14 +11,14 @@ from sharpbayes.data.cells import format_cells, format_rows
 from sharpbayes.data.columns import (
     ColumnParser,
     factorize,
+    load_side_table,
     parse_number,
-    rename_labels,
     suggest_fix,
     take_chunked,
 )
 from sharpbayes.data.covariates import Floats, UnitNumbers
 from sharpbayes.data.ratings import Factor
-from sharpbayes.data.readers.formats import read_columns, read_table
+from sharpbayes.data.readers.formats import read_columns
 from sharpbayes.errors import did_you_mean, format_count, format_list
 from sharpbayes.spec.roles import SideTable
 from sharpbayes.spec.scales import BooleanScale
@@ -93,7 +93,9 @@ def read_numbers(
                 *map(str, table.columns),
                 *(x for of_side in columns.values() for x in of_side),
             ]
-            message = "a [[slope]] of the model names this column, the columns are "
+            where = "".join(f" or in {side.data}" for side in files.values())
+            where = f", which is not here{where}" * bool(where)
+            message = f"a [[slope]] of the model names this column{where}, the columns are "
             parser.add_problem(name, message + ", ".join(known) + did_you_mean(name, known))
     parser.raise_problems()
     return numbers
@@ -106,12 +108,8 @@ def _list_columns(side: SideTable, base: Path) -> list[str]:
 
 def _read_side(name: str, side: SideTable, dim: str, owner: Factor, base: Path) -> UnitNumbers:
     """Read a column of a side table in the order of the owner's labels."""
-    roles = [("key", side.key), ("slope", name)]
-    table = read_table(base, side.data, side.layout, dialect=side.dialect, roles=roles)
-    table = rename_labels(table, side, base / side.data)
+    table = load_side_table(side, base, ("slope", name))
     parser = ColumnParser(base / side.data, side.dialect)
-    parser.check_duplicates(table[[side.key]], what="a key")
-    parser.raise_problems()
     rows = pd.Index(table[side.key]).get_indexer(list(owner.labels))
     absent = [label for label, row in zip(owner.labels, rows, strict=True) if row < 0]
     if absent:

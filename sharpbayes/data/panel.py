@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.data.cells import format_rows
 from sharpbayes.data.columns import (
     MISSING,
     ColumnParser,
+    check_side_tables,
     join_columns,
     join_texts,
     make_factor,
@@ -25,6 +26,7 @@ from sharpbayes.data.numeric_columns import read_numbers
 from sharpbayes.data.people import (
     add_people,
     check_families,
+    check_people,
     code_family,
     code_machine,
     code_own_family,
@@ -35,13 +37,13 @@ from sharpbayes.data.ratings import (
     Ratings,
     Scores,
     append_codes,
-    read_prompt_columns,
 )
 from sharpbayes.data.readers.bounds import refuse_excess
 from sharpbayes.data.readers.formats import read_table
+from sharpbayes.data.reversed_scores import mark_reversed
 from sharpbayes.data.trials import number_trials, suggest_trials
-from sharpbayes.errors import DataError, format_count
-from sharpbayes.spec.panel import Indicator, Panel
+from sharpbayes.errors import DataError, Diagnostic
+from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.scales import normalised_scores
 
 if TYPE_CHECKING:
@@ -66,7 +68,38 @@ def read_panel(
     ``numeric`` are columns that are read as numbers. With ``as_design`` every row of a table
     without any score has the lowest one.
     """
-    parser = ColumnParser(base / panel.data, panel.dialect)
+    make_parser = partial(ColumnParser, base / panel.data, panel.dialect)
+    problems: list[Diagnostic] = []
+    collect = partial(DataError.collect, problems)
+    with collect():
+        table, factors, ratings = _read_cells(panel, base, make_parser(), as_design=as_design)
+    if problems:
+        check_side_tables([panel.prompts], base, problems)
+        with collect():
+            check_people(panel.people, base)
+    DataError.raise_any(problems)
+    with collect():
+        check_families(ratings, panel, make_parser())
+    if panel.people is not None:
+        judges = list_pooled_judges(panel, ratings.labels["judge"])
+        with collect():
+            ratings = add_people(ratings, panel, panel.people, judges, base, as_design=as_design)
+    of_prompts: dict[str, Any] = {"owner": factors["prompt"], "what": "prompt"}
+    of_prompts |= {"table": table, "side": panel.prompts, "base": base}
+    with collect():
+        prompt_text = join_texts(panel.roles.text, parser=make_parser(), **of_prompts)
+    with collect():
+        prompt_columns = _read_prompts(panel, of_prompts | {"parser": make_parser()})
+    with collect():
+        numbers = _read_numbers(numeric, table, panel, factors, parser=make_parser(), base=base)
+    DataError.raise_any(problems)
+    return replace(ratings, prompt_columns=prompt_columns, prompt_text=prompt_text, numbers=numbers)
+
+
+def _read_cells(
+    panel: Panel, base: Path, parser: ColumnParser, *, as_design: bool
+) -> tuple[pd.DataFrame, dict[str, Factor], PanelRatings]:
+    """Read the table of judgements: its rows, their labels, and the score of every cell."""
     named = panel.roles.model_dump(exclude_none=True)
     if panel.roles.trial is True:  # no column numbers the trials
         del named["trial"]
@@ -89,32 +122,11 @@ def read_panel(
     parser.raise_problems()
     labels = {role: factor.labels for role, factor in factors.items()}
     labels["indicator"] = tuple(panel.full_indicators)
+    reasons = count_reasons(table, panel, factors, score)
     ratings = PanelRatings(
-        score,
-        labels,
-        counts=counts | reader_counts,
-        unasked=unasked,
-        missing_reasons=count_reasons(table, panel, factors, score),
+        score, labels, counts=counts | reader_counts, unasked=unasked, missing_reasons=reasons
     )
-    ratings = ratings.as_design() if as_design else ratings
-    check_families(ratings, panel, parser)
-    if panel.people is not None:
-        judges = list_pooled_judges(panel, labels["judge"])
-        ratings = add_people(ratings, panel, panel.people, judges, base, as_design=as_design)
-    of_prompts: dict[str, Any] = {
-        "owner": factors["prompt"],
-        "table": table,
-        "side": panel.prompts,
-        "base": base,
-        "parser": parser,
-        "what": "prompt",
-    }
-    prompt_text = join_texts(panel.roles.text, **of_prompts)
-    prompt_columns = _read_prompts(panel, of_prompts)
-    numbers = {}
-    if numeric:
-        numbers = _read_numbers(numeric, table, panel, factors, parser=parser, base=base)
-    return replace(ratings, prompt_columns=prompt_columns, prompt_text=prompt_text, numbers=numbers)
+    return table, factors, ratings.as_design() if as_design else ratings
 
 
 def _check_cells(
@@ -219,6 +231,8 @@ def _read_numbers(
     base: Path,
 ) -> dict[str, UnitNumbers]:
     """Read numeric columns of prompts, models, judges, answers or rows."""
+    if not numeric:
+        return {}
     rows, of_rows = _factorize_rows(table, panel, factors)
     return read_numbers(
         numeric,
@@ -265,37 +279,6 @@ def tabulate_normalised(panel: Panel, dataset: "xr.Dataset") -> "xr.DataArray":
     return xr.DataArray(table, {"indicator": dataset["indicator"]}, ("indicator", "score"))
 
 
-def find_reversed(panel: Panel, dataset: "xr.Dataset") -> "xr.DataArray":
-    """Return where a high score is good, over (indicator, prompt)."""
-    import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
-
-    columns, prompts = read_prompt_columns(dataset), dataset["prompt"].to_numpy()
-    coords = {"indicator": dataset["indicator"], "prompt": prompts}
-    return xr.DataArray(_mark_reversed(panel, columns, len(prompts)), coords, [*coords])
-
-
-def _mark_reversed(panel: Panel, columns: Mapping[str, NDArray[np.str_]], prompts: int) -> Flags:
-    """Mark where a high score is good; shape (indicator, prompt)."""
-    marks = [_mark_prompts(i, columns) for i in panel.full_indicators.values()]
-    return np.array([np.broadcast_to(mark, prompts) for mark in marks])
-
-
-def _mark_prompts(indicator: Indicator, columns: Mapping[str, NDArray[np.str_]]) -> Flags | bool:
-    """Mark the prompts for which a high score of an indicator is good, or all alike."""
-    if not isinstance(indicator.reverse, dict):
-        return indicator.reverse
-    [(column, value)] = indicator.reverse.items()
-    if not isinstance(value, bool):
-        return np.asarray(columns[column] == str(value), dtype=np.bool_)
-    flags = ColumnParser(Path("prompts")).parse_flags(pd.Series(columns[column]))
-    bad = np.flatnonzero(flags < 0)
-    if bad.size:
-        count = format_count(bad.size, "prompt")
-        message = f"{count} with neither yes nor no: {format_rows(pd.Index(bad + 1))}"
-        raise DataError.at("prompts", message, key=column)
-    return np.asarray(flags == int(value), dtype=np.bool_)
-
-
 def melt_panel(ratings: PanelRatings, panel: Panel) -> Ratings:
     """Return the observed ratings in long form; a higher score always means more harm.
 
@@ -318,7 +301,7 @@ def melt_panel(ratings: PanelRatings, panel: Panel) -> Ratings:
     }
     factors, score = _append_people(ratings, judged, pooled.score[positions])
     indicator = factors["indicator"]
-    marks = _mark_reversed(panel, ratings.prompt_columns, len(ratings.labels["prompt"]))
+    marks = mark_reversed(panel, ratings.prompt_columns, len(ratings.labels["prompt"]))
     row = np.array([list(panel.full_indicators).index(name) for name in indicators])
     is_reversed = marks[row[indicator.codes], factors["prompt"].codes]
     scale, scales = _find_scales(panel, indicator, is_reversed)

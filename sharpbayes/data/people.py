@@ -49,18 +49,7 @@ def add_people(
     """
     parser, roles = ColumnParser(base / people.data, people.dialect), people.roles
     named = roles.model_dump(exclude_none=True)
-    table = read_table(base, people.data, dialect=people.dialect, roles=named.items())
-    table = rename_labels(table, people, base / people.data)
-    keys = [column for role, column in named.items() if role != "score"]
-    selected = people.raters if roles.rater is not None else None
-    if selected is not None:
-        raters = sorted(set(table[named["rater"]]))
-        parser.check_names(selected, raters, column=named["rater"], what="rater")
-        parser.raise_problems()
-    parser.check_filled(table, keys)
-    parser.check_duplicates(table[keys], what="a rating")
-    if selected is not None:
-        table = table[table[named["rater"]].isin(selected)]
+    table = read_people(people, base, parser)
     columns = [indicator.column or name for name, indicator in panel.full_indicators.items()]
     labels = {role: ratings.labels.get(role, ()) for role in ("model", "prompt", "sample")}
     codes = {
@@ -91,6 +80,30 @@ def add_people(
         persons=person.labels,
         people_probability=probability[rows] if roles.probability is not None else probability,
     )
+
+
+def read_people(people: People, base: Path, parser: ColumnParser) -> pd.DataFrame:
+    """Read the table of people's ratings; what is wrong with it by itself goes to its parser."""
+    named = people.roles.model_dump(exclude_none=True)
+    table = read_table(base, people.data, dialect=people.dialect, roles=named.items())
+    table = rename_labels(table, people, base / people.data)
+    keys = [column for role, column in named.items() if role != "score"]
+    selected = people.raters if people.roles.rater is not None else None
+    if selected is not None:
+        raters = sorted(set(table[named["rater"]]))
+        parser.check_names(selected, raters, column=named["rater"], what="rater")
+        parser.raise_problems()
+    parser.check_filled(table, keys)
+    parser.check_duplicates(table[keys], what="a rating")
+    return table if selected is None else table[table[named["rater"]].isin(selected)]
+
+
+def check_people(people: People | None, base: Path) -> None:
+    """Raise DataError for what is wrong with the table of people by itself, if there is one."""
+    if people is not None:
+        parser = ColumnParser(base / people.data, people.dialect)
+        read_people(people, base, parser)
+        parser.raise_problems()
 
 
 def _parse_probabilities(

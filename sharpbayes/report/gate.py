@@ -1,8 +1,7 @@
-"""The gate's answer in sentences, as Markdown for a pull request, and as JUnit for a CI server."""
+"""The gate's answer in sentences, and as one JSON document."""
 
 import json
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import xarray as xr
@@ -18,7 +17,7 @@ from sharpbayes.analysis.gate_evidence import (
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 from sharpbayes.metrics.panel.non_inferiority import INFERIOR, NON_INFERIOR
-from sharpbayes.report.approval import approval, expiry_warning
+from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.gate_comparison import (
     describe_assumptions,
@@ -28,15 +27,12 @@ from sharpbayes.report.gate_comparison import (
 )
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.stability import name_raters
-from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.gate import needed_prompts, telling_places
-from sharpbayes.report.tables.renderer import as_markdown, markdown_text
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import probability_text
 
-SIGNS = {NON_INFERIOR: "\u2705", INFERIOR: "\u274c"}
-UNDECIDED_SIGN = "\u2753"
+DECIDED = (NON_INFERIOR, INFERIOR)
 # Why nothing is decided, whatever the bounds are.
 WITHHELD = {
     FEW_PROMPTS: f"fewer than {MIN_PROMPTS} prompts carry no comparison, whatever they show",
@@ -64,54 +60,6 @@ def gate_answer(results: xr.DataTree) -> list[str]:
         *describe_assumptions(results),
         *filter(None, [expiry_warning(read_weights(results))]),
     ]
-
-
-def gate_markdown(results: xr.DataTree) -> str:
-    """Return the answer and the tables as a comment on a pull request."""
-    verdict, *rest = gate_answer(results)
-    sign = SIGNS.get(results["gate"].attrs["verdict"], UNDECIDED_SIGN)
-    first, *tables = report_tables(results)
-    bullets = "\n".join(f"- {markdown_text(text)}" for text in rest)
-    further = "\n".join(as_markdown(table) for table in tables)
-    approved = approval(read_weights(results))
-    weights = ", ".join(f"{name.lower()} {text}" for name, text in approved.items())
-    foot = f"Weights: {read_weights(results)['title']}{f' ({weights})' * bool(weights)}."
-    return (
-        f"### {sign} {markdown_text(verdict)}\n\n{as_markdown(first)}\n{bullets}\n\n"
-        f"<details><summary>What this gate detects</summary>\n\n{further}\n</details>\n\n"
-        f"{markdown_text(foot)}\n"
-    )
-
-
-def gate_junit(results: xr.DataTree) -> str:
-    """Return a test suite in JUnit's XML with a case for the verdict and one for each margin.
-
-    What is shown to be worse is a failure, and what is not decided an error, so that a server shows
-    the two apart and passes neither. Margins that each hold may not hold together.
-    """
-    gate = results["gate"].to_dataset()
-    cases = [("verdict", str(gate.attrs["verdict"]), _verdict(results))]
-    for label in map(str, gate["metric"].to_numpy()):
-        row = gate.sel(metric=label)
-        cases.append((name_threshold(label), str(row["state"].item()), _difference(row)))
-    states = [state for _, state, _ in cases]
-    failures, decided = states.count(INFERIOR), states.count(NON_INFERIOR)
-    suite = ET.Element(
-        "testsuite",
-        name=f"sharpbayes gate: {_xml_text(str(results.attrs['title']))}",
-        tests=str(len(states)),
-        failures=str(failures),
-        errors=str(len(states) - failures - decided),
-    )
-    for name, state, text in cases:
-        case = ET.SubElement(suite, "testcase", classname="gate", name=name)
-        if state != NON_INFERIOR:
-            kind = "failure" if state == INFERIOR else "error"
-            ET.SubElement(case, kind, message=state, type=state).text = _xml_text(text)
-    output = ET.SubElement(suite, "system-out")
-    output.text = _xml_text("\n".join(gate_answer(results)))
-    ET.indent(suite)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
 
 
 def gate_document(results: xr.DataTree) -> dict[str, Any]:
@@ -148,7 +96,7 @@ def _verdict(results: xr.DataTree) -> str:
         str(label) for label in gate["metric"].to_numpy()[(gate["state"] == INFERIOR).to_numpy()]
     ]
     if attrs["verdict"] == INFERIOR:
-        shown = "; ".join(_difference(gate.sel(metric=label)) for label in worst)
+        shown = "; ".join(describe_difference(gate.sel(metric=label)) for label in worst)
         reason = shown or f"all margins hold {_joint_probability(gate)}"
         return f"{names.format('not as safe as')}, at {level}: {reason}."
     undecided = (gate["state"] != NON_INFERIOR).to_numpy()
@@ -170,7 +118,7 @@ def _joint_probability(gate: xr.Dataset) -> str:
     return f"together with probability {number(probability, places)}"
 
 
-def _difference(row: xr.Dataset) -> str:
+def describe_difference(row: xr.Dataset) -> str:
     """The difference of one metric with its bounds and its margin."""
     low, high = row["bounds"].to_numpy()
     name = name_threshold(str(row["metric"].item()))
@@ -240,7 +188,7 @@ def _errors(gate: xr.Dataset) -> list[str]:
 def _needed(gate: xr.Dataset) -> list[str]:
     """How many prompts would decide; of disputed differences nobody knows."""
     undecided = gate.isel(metric=(gate["state"] != NON_INFERIOR).to_numpy())
-    if gate.attrs["verdict"] in SIGNS or not undecided.sizes["metric"] or _disputed_metrics(gate):
+    if gate.attrs["verdict"] in DECIDED or not undecided.sizes["metric"] or _disputed_metrics(gate):
         return []
     to_decide, unchanged = undecided["prompts_to_decide"], undecided["prompts_to_pass"].max()
     beyond = to_decide.where(undecided["difference"] > undecided["margin"])
@@ -311,8 +259,3 @@ def _plain(value: Any) -> Any:
     """A number or a text as JSON has it; None for a number that it has no word for."""
     plain = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(plain, float) and not np.isfinite(plain) else plain
-
-
-def _xml_text(text: str) -> str:
-    """A text without the characters that XML forbids."""
-    return "".join(c if c in "\n\t" or ord(c) >= ord(" ") else "\ufffd" for c in text)

@@ -33,6 +33,7 @@ from sharpbayes.report.wording import (
     resampled_units,
 )
 from sharpbayes.spec.files import describe_open_checks
+from sharpbayes.storage.schema import explain_missing
 
 PANEL_LIMITS = (
     (
@@ -125,22 +126,26 @@ def summary(results: xr.DataTree) -> Summary:
         The ``title``; the ``answer``, a sentence each; ``trust``, whether to trust it; the failed
         checks and the remarks; the tables. Printed, it is the text of the terminal.
 
+    Raises:
+        StorageError: A part of the results is missing or has another form.
+
     Examples:
         >>> import sharpbayes
         >>> files = sharpbayes.load_study("quickstart", overrides=("bootstrap.replicates=20",))
         >>> summary(sharpbayes.measure(files)).trust
         'No model of the ratings was fitted: intervals contain the sampling of prompts only.'
     """
-    list_tables = report_tables if results_kind(results) in OTHER_COMMANDS else tables_after_run
-    return Summary(
-        title="".join(mark_texts(results, [str(results.attrs["title"])])),
-        answer=answer(results),
-        trust=verdict(results),
-        failed=tuple(failed(results)),
-        remarks=tuple(remarks(results)),
-        tables=tuple(list_tables(results)),
-        results=results,
-    )
+    with explain_missing(results):
+        list_tables = report_tables if results_kind(results) in OTHER_COMMANDS else tables_after_run
+        return Summary(
+            title="".join(mark_texts(results, [str(results.attrs["title"])])),
+            answer=answer(results),
+            trust=verdict(results),
+            failed=tuple(failed(results)),
+            remarks=tuple(remarks(results)),
+            tables=tuple(list_tables(results)),
+            results=results,
+        )
 
 
 # What results of other commands than `measure` and `fit` are.

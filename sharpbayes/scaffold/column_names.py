@@ -31,6 +31,8 @@ ID_WORDS = {"id", "name", "key", "uid", "uuid", "code", "index", "number", "no",
 # A panel with a column of one of these words has a row for each score; "severity" may be one
 # indicator among several.
 SCORE_WORDS = ("score", "rating", "value")
+# Stands for the data file in errors about its columns, until what reads the file names it.
+UNNAMED = "init"
 # Numbers that are no scores by their name.
 MEASURES = {
     *("token", "tokens", "latency", "second", "seconds", "ms", "time", "duration", "cost", "price"),
@@ -102,7 +104,7 @@ def _refuse_scores_of_judges(data: pd.DataFrame, names: list[str]) -> None:
             f"{format_list(numeric)} hold numbers, as where each has the scores of one judge; give "
             "every judge rows of their own, with columns `judge` and `score` (pandas.melt)"
         )
-        raise DataError.at("init", problem)
+        raise DataError.at(UNNAMED, problem)
 
 
 def _rank(name: str, role: str) -> tuple[int, int, bool] | None:

@@ -10,7 +10,7 @@ import pandas as pd
 from sharpbayes.data.columns import FINER_STEPS, sort_labels
 from sharpbayes.data.lookalikes import fold_text
 from sharpbayes.errors import DataError, format_list
-from sharpbayes.scaffold.column_names import MEASURES, split_name
+from sharpbayes.scaffold.column_names import MEASURES, UNNAMED, split_name
 from sharpbayes.scaffold.lexicon import order_by_number, order_levels
 from sharpbayes.spec.scales import STEP_ERROR, BinnedScale, OrdinalScale
 
@@ -226,9 +226,11 @@ def infer_bins(values: pd.Series) -> InferredScale:
     numbers = _parse_numbers(list_texts(values))
     if numbers is not None and len(set(numbers)) == 1:
         problem = f"every score is {numbers[0]:g}; a scale needs two scores, and nothing differs"
-        raise DataError.at("init", problem, key=str(values.name))
+        raise DataError.at(UNNAMED, problem, key=str(values.name))
     if not numbers:
-        raise DataError.at("init", "its values are no scores", key=str(values.name))
+        found = format_list([repr(text) for text in list_texts(values)], most=3) or "no value"
+        message = f"found {found}, must be numbers, or words such as yes and no"
+        raise DataError.at(UNNAMED, message, key=str(values.name))
     far = find_far_number(numbers)
     numbers = [number for number in numbers if number != far]
     low, high = min(numbers), max(numbers)

@@ -1,7 +1,8 @@
 """A data file -> a commented study that ``check`` accepts; every guess is marked in it."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pandas as pd
 from sharpbayes.data.readers.formats import list_sheets
 from sharpbayes.data.readers.paths import is_table
 from sharpbayes.errors import DataError, SpecError, StorageError, did_you_mean, format_list
-from sharpbayes.scaffold.column_names import ROLES, SCORE_WORDS, infer_roles, last_word
+from sharpbayes.scaffold.column_names import ROLES, SCORE_WORDS, UNNAMED, infer_roles, last_word
 from sharpbayes.scaffold.dialect import read_with_dialect
 from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_crowd, draft_panel
 from sharpbayes.scaffold.logs import LogTable, read_log
@@ -42,7 +43,8 @@ def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None
     inferred. A file that is already there is never replaced.
     """
     copy = out.with_name(f"{out.stem}.data.csv")
-    draft = draft_study(path, folder=out.parent, copy=copy.name, roles=roles or {})
+    with _name_file(path):
+        draft = draft_study(path, folder=out.parent, copy=copy.name, roles=roles or {})
     texts = {} if draft.added is None else {copy: draft.added.to_csv(index=False)}
     texts[out] = draft.text
     existing = [str(target) for target in texts if target.exists()]
@@ -51,6 +53,17 @@ def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None
     for target, text in texts.items():
         write_text(target, text, f"{out}: cannot write study")
     return draft
+
+
+@contextmanager
+def _name_file(path: Path) -> Iterator[None]:
+    """Name a data file in errors about its columns, which are inferred without its name."""
+    try:
+        yield
+    except DataError as error:
+        problems = error.diagnostics
+        named = [replace(x, path=str(path)) if x.path == UNNAMED else x for x in problems]
+        raise DataError(named) from None
 
 
 def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]) -> Draft:

@@ -15,7 +15,7 @@ from sharpbayes.bayes.sampling.convergence import stack_parameters
 from sharpbayes.data.crowd import LABEL, SCALE
 from sharpbayes.errors import SpecError
 from sharpbayes.library import folder
-from sharpbayes.simulation.scoring_patterns import SimulatedStudy
+from sharpbayes.simulation.scoring_patterns import COMMENT, SimulatedStudy
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import load_sensitivity_weights
 from sharpbayes.spec.study_text import format_study
@@ -68,7 +68,7 @@ def simulate_model(
     names, values = stack_parameters(truth)
     known = dict(zip(names, values[:, 0, 0].tolist(), strict=True))
     parameters = {"seed": spec.seed, "parameters": known}
-    return SimulatedStudy(tables, parameters, format_study(content), copies)
+    return SimulatedStudy(tables, parameters, format_study(content, {"": [COMMENT]}), copies)
 
 
 def _copy_named_files(files: StudyFiles, content: dict[str, Any]) -> dict[str, str]:

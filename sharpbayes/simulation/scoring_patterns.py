@@ -21,6 +21,11 @@ PATTERNS = ("normal", "shift", "conservative")
 ALL = "all"
 # Unless they are given, the lowest and the highest threshold are these quantiles of R.
 OUTER_QUANTILES = (0.25, 0.85)
+# The study of a simulation, what it begins with, and patterns of all files that one may write.
+STUDY = "study.toml"
+COMMENT = "Written by `sharpbayes simulate`; truth.json has the truth."
+TABLES = ("ratings.csv", "raters.csv", "experts.csv", "people.csv")
+FILES = (STUDY, "truth.json", *TABLES, "model.toml", "weights.toml", "weights_*.toml")
 
 
 @dataclass(frozen=True)
@@ -123,9 +128,9 @@ def save_simulation(simulated: SimulatedStudy, folder: Path) -> Path:
     make_folder(folder, failure)
     tables = {f"{name}.csv": table.to_csv(index=False) for name, table in simulated.tables.items()}
     texts = {"truth.json": json.dumps(simulated.truth) + "\n", **simulated.files}
-    for name, text in {**tables, **texts, "study.toml": simulated.study}.items():
+    for name, text in {**tables, **texts, STUDY: simulated.study}.items():
         write_text(folder / name, text, failure)
-    return folder / "study.toml"
+    return folder / STUDY
 
 
 def _draw_percentiles(spec: Simulation, rng: np.random.Generator) -> Floats:
@@ -161,5 +166,4 @@ def _write_study(title: str, seed: int, groups: list[list[str]], *, top: int) ->
         "labels": {"from": "experts", "data": "experts.csv"},
     }
     study = {"schema": "sharpbayes/study/2", "title": title, "seed": seed, "crowd": crowd}
-    comment = "Written by `sharpbayes simulate`; truth.json has the truth."
-    return format_study(study, {"": [comment]})
+    return format_study(study, {"": [COMMENT]})

@@ -1,6 +1,7 @@
 """Validation errors of pydantic -> diagnostics in plain words, one for each mistake."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -66,7 +67,11 @@ def explain_errors(
     hints = {path: _intended(path, cls) for path in unknown[:MAX_HINTS]}
     intended = {(*path[:-1], hint) for path, hint in hints.items()}
     diagnostics = {
-        source.locate(path, _message(path, details, cls, hints.get(path)))
+        source.locate(
+            path,
+            _explain_schema(path, details, cls, source)
+            or _message(path, details, cls, hints.get(path)),
+        )
         for path, details in errors
         if not (details["type"] == "missing" and path in intended)
     }
@@ -111,6 +116,15 @@ def _message(path: KeyPath, details: Any, cls: type[Spec], intended: str | None)
             return _kind(path, details, cls)
     requirement = _REQUIREMENTS.get(kind, "is not allowed here").format(**context)
     return f"found {_shown(details['input'])}, {requirement}"
+
+
+def _explain_schema(path: KeyPath, details: Any, cls: type[Spec], source: SourceText) -> str | None:
+    """Name the command that rewrites a file of schema 1; None for any other error."""
+    schema = f"sharpbayes/{cls.__name__.lower()}"
+    if path != ("schema",) or details["input"] != f"{schema}/1":
+        return None
+    command = f"`sharpbayes show --migrate {shlex.quote(str(source.path))}`"
+    return f"found '{schema}/1', must be '{schema}/2'; {command} prints this file so"
 
 
 def _intended(path: KeyPath, cls: type[Spec]) -> str | None:

@@ -5,7 +5,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,13 +12,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
+from sharpbayes.errors import Diagnostic, SpecError, did_you_mean_file
 from sharpbayes.library import find, folder
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.diagnostics import explain_errors
 from sharpbayes.spec.files import SpecFile, StudyFiles
-from sharpbayes.spec.kinds import describe_other_kind
+from sharpbayes.spec.kinds import describe_other_kind, is_file
 from sharpbayes.spec.lines import KeyPath, SourceText, dotted
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
@@ -34,6 +33,9 @@ MAX_BITS = 14_283
 # A dotted key of more parts than tables may be nested; tomllib takes minutes for a million parts.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
 DEEP_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
+
+# A key in a message of tomllib.
+TUPLE = re.compile(r"\((?:'[^']*',? ?)+\)")
 
 
 def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles:
@@ -61,10 +63,10 @@ def complete_study(study: SpecFile[Study], overrides: Sequence[str] = ()) -> Stu
     diagnostics: list[Diagnostic] = []
     weights = model = None
     if weights_name:
-        with _collect(diagnostics):
+        with SpecError.collect(diagnostics):
             weights = load(_find(weights_name, Weights, study, ("weights",)), Weights)
     if spec.table.fit:
-        with _collect(diagnostics):
+        with SpecError.collect(diagnostics):
             model = load(_find(spec.table.fit, Model, study, fit_key), Model)
     SpecError.raise_any(diagnostics)
     files = StudyFiles(study, weights, model, tuple(overrides))
@@ -102,7 +104,7 @@ def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
     diagnostics: list[Diagnostic] = []
     for index, name in enumerate(files.study.spec.sensitivity.weights):
         key = ("sensitivity", "weights", index)
-        with _collect(diagnostics):
+        with SpecError.collect(diagnostics):
             path = _find(name, Weights, files.study, key)
             other = paths.setdefault(path.stem, path)
             if other is not path:
@@ -147,6 +149,9 @@ def parse[T: Spec](
         if isinstance(value, str) and "\0" in value
     )
     _refuse_kind(data, cls, source)
+    if cls is Study and {"panel", "crowd"} <= {*data}:
+        message = "a study has one table of ratings, [panel] or [crowd]; this file has both"
+        raise SpecError([source.locate(("crowd",), message)])
     try:
         return SpecFile(path, text, source.overrides, cls.model_validate(data))
     except ValidationError as error:
@@ -162,7 +167,7 @@ def _refuse_kind(data: Mapping[str, Any], cls: type[Spec], source: SourceText) -
             raise SpecError([source.locate(("schema",), message)])
 
 
-def load_weights(name: str) -> SpecFile[Weights]:
+def load_weights(name: str | Path) -> SpecFile[Weights]:
     """Read a weights file by its shipped name, or by its path from the working folder.
 
     Args:
@@ -178,16 +183,7 @@ def load_weights(name: str) -> SpecFile[Weights]:
         >>> load_weights("equal").spec.title
         'Equal parts'
     """
-    return load(_find(name, Weights), Weights)
-
-
-@contextmanager
-def _collect(diagnostics: list[Diagnostic]) -> Iterator[None]:
-    """Add what is wrong inside the block to a list, and go on after it."""
-    try:
-        yield
-    except SpecError as error:
-        diagnostics.extend(error.diagnostics)
+    return load(_find(str(name), Weights), Weights)
 
 
 def _find(
@@ -204,7 +200,7 @@ def _find(
     try:
         return find(FOLDERS[cls], name)
     except FileNotFoundError as error:
-        hint = "; a file of this name is here, but it does not end in .toml" * path.is_file()
+        hint = "; a file of this name is here, but it does not end in .toml" * is_file(path)
         message = other or f"{error}{hint}"
     raise SpecError([study.locate(key, message)]) if study else SpecError.at(name, message)
 
@@ -222,7 +218,7 @@ def read_text(path: Path) -> str:
         message = f"not UTF-8 text (byte {error.start})"
     except FileNotFoundError:
         parent = path.parent if path.parent.is_dir() else folder("studies")
-        hint = did_you_mean(path.name, [neighbour.name for neighbour in parent.glob("*.toml")])
+        hint = did_you_mean_file(path.name, [neighbour.name for neighbour in parent.glob("*.toml")])
         message = f"no such file{hint}"
     except (OSError, ValueError) as error:
         message = str(getattr(error, "strerror", None) or error)
@@ -240,12 +236,17 @@ def _read_toml(text: str, path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         position = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = int(position.group(1)) if position else text.count("\n") + 1
-        message = str(error).split(" (at ")[0]
+        message = TUPLE.sub(_write_key, str(error).split(" (at ")[0])
         message = f"not valid TOML: {message[:1].lower()}{message[1:]}"
         raise SpecError.at(path, message, line=line) from None
     except ValueError:
         message = f"not valid TOML: a number of more than {sys.get_int_max_str_digits():,} digits"
         raise SpecError.at(path, message, line=_find_long_number(text)) from None
+
+
+def _write_key(names: re.Match[str]) -> str:
+    """Write a key as TOML has it, of which tomllib shows the tuple of its names."""
+    return dotted(tuple(re.findall("'([^']*)'", names[0])))
 
 
 def _find_long_number(text: str) -> int:
@@ -267,21 +268,26 @@ def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
 
 def _override(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:
     """Put ``key=value`` over the data, a text where it is not TOML; return them by dotted key."""
+    problems: list[Diagnostic] = []
     for text in overrides:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise SpecError.at("--set", "must be key=value", key=text)
-        *tables, last = key.strip().split(".")
-        table: Any = data
-        for name in tables:
-            table = table.setdefault(name, {}) if isinstance(table, dict) else table
-        if not isinstance(table, dict):
-            raise SpecError.at("--set", f"{'.'.join(tables)} is not a table", key=text)
-        try:
-            [table[last]] = _read_toml(f"value = {value.strip()}", Path()).values()
-        except (
-            SpecError,
-            ValueError,
-        ):  # also of several lines, and of a number of very many digits
-            table[last] = value
+        with SpecError.collect(problems):
+            _put(data, text)
+    SpecError.raise_any(problems)
     return {text.partition("=")[0].strip(): text for text in overrides}
+
+
+def _put(data: dict[str, Any], text: str) -> None:
+    """Put one ``key=value`` over the data."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise SpecError.at("--set", "must be key=value", key=text)
+    *tables, last = key.strip().split(".")
+    table: Any = data
+    for name in tables:
+        table = table.setdefault(name, {}) if isinstance(table, dict) else table
+    if not isinstance(table, dict):
+        raise SpecError.at("--set", f"{'.'.join(tables)} is not a table", key=text)
+    try:
+        [table[last]] = _read_toml(f"value = {value.strip()}", Path()).values()
+    except (SpecError, ValueError):  # also of several lines, and of a number of very many digits
+        table[last] = value

@@ -37,6 +37,8 @@ def replace_file(path: Path, failure: str) -> Iterator[Path]:
     temporary name is removed. A link stays, and the file that it leads to is replaced.
     StorageError, with the message ``failure``, where a file cannot be written.
     """
+    if path.is_dir():
+        raise StorageError(f"{failure}: is a folder")
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
     start = _start_temporary(target)
     temporary = start.with_name(f"{start.name}.{os.getpid()}")
@@ -44,7 +46,8 @@ def replace_file(path: Path, failure: str) -> Iterator[Path]:
         remove_abandoned(target)
         yield temporary
         temporary.replace(target)
-    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk as a RuntimeError
+    # HDF5 reports a full disk as a RuntimeError; a name or a text may be no Unicode.
+    except (OSError, RuntimeError, UnicodeEncodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise StorageError(f"{failure}: {reason}") from error
     finally:

@@ -11,7 +11,7 @@ from sharpbayes.errors import StorageError, first_line
 from sharpbayes.execution.identity import computation
 from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.spec.kinds import describe_other_kind
+from sharpbayes.spec.kinds import describe_other_kind, explain_absence
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
 from sharpbayes.storage.files import replace_file
 from sharpbayes.storage.precision import packing
@@ -104,10 +104,11 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     path = Path(path)
     try:
         if not path.is_file():
-            raise StorageError(f"{path}: no such file")
+            raise StorageError(f"{path}: {explain_absence(path)}")
         intact = has_valid_checksum(path)
     except (OSError, ValueError) as error:
-        raise StorageError(f"{path}: cannot be read: {first_line(error)}") from None
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise StorageError(f"{path}: cannot be read: {reason}") from None
     foreign = f"{path}: not a results file of sharpbayes"
     if not intact and (other := describe_other_kind(path, "results")):
         raise StorageError(f"{path}: {other}")
@@ -115,6 +116,8 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
         raise StorageError(f"{foreign}, or damaged: it does not end with the digest of its bytes")
     try:
         results = _read(path, whole=whole)
+    except UnicodeEncodeError:
+        raise StorageError(f"{path}: cannot be read: its name is not UTF-8") from None
     except Exception as error:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
         raise StorageError(f"{path}: not a results file, or damaged: {first_line(error)}") from None
     schema = results.attrs.get("schema")

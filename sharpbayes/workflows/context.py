@@ -85,8 +85,16 @@ class RunContext:
 
 
 def open_context(study: StudyFiles | RunContext) -> RunContext:
-    """Return the context of a run; an existing one is returned as it is."""
-    return study if isinstance(study, RunContext) else RunContext(study)
+    """Return the context of a run; an existing one is returned as it is.
+
+    SpecError for what is no study, such as the name of one.
+    """
+    if isinstance(study, RunContext):
+        return study
+    if not isinstance(study, StudyFiles):
+        message = f"found {study!r}, must be a study, such as sharpbayes.load_study returns"
+        raise SpecError.at("study", message)
+    return RunContext(study)
 
 
 def refuse_approximate(results: "xr.DataTree", place: str) -> None:

@@ -4,6 +4,7 @@ import xarray as xr
 
 from sharpbayes.analysis.joint import joint_table
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.errors import SpecError
 from sharpbayes.execution.progress import Phase
 from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.groups import posterior_groups
@@ -45,10 +46,12 @@ def fit(
 
     Raises:
         SpecError: The study names no model, or one that does not fit its columns, or is another
-            than that of the results to update.
+            than that of the results to update; or ``retries`` are below 0.
         DataError: Errors in the data, or ratings of the results to update that are gone or changed.
         StorageError: The results to update hold no fit that converged.
     """
+    if retries < 0:
+        raise SpecError.at("fit", f"found {retries}, must be at least 0", key="retries")
     context = open_context(study)
     context.require_model()
     spec, model = context.study.spec, context.model.spec

@@ -27,7 +27,13 @@ from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Gate, Weights
 from sharpbayes.storage.schema import explain_missing
 from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate
-from sharpbayes.workflows.weigh import NO_RATINGS, posterior_profile, profile_draws
+from sharpbayes.workflows.weigh import (
+    NO_RATINGS,
+    NamedWeights,
+    posterior_profile,
+    profile_draws,
+    read_weights,
+)
 
 # Root attributes of each side that results of the gate keep.
 KEPT = ("title", "created", "status", "data_sha256", "study_sha256", "open_checks")
@@ -39,7 +45,7 @@ def gate(
     *,
     model: str | None = None,
     against_model: str | None = None,
-    weights: SpecFile[Weights] | None = None,
+    weights: NamedWeights | None = None,
     fit: bool = False,
 ) -> xr.DataTree:
     r"""Compare a candidate with its reference by the margins of the weights.
@@ -49,7 +55,8 @@ def gate(
         reference: Those of the reference; None where both are models of one study.
         model: The model of the candidate; None where there is one alone.
         against_model: The model of the reference; None where there is one alone.
-        weights: Weights with a table ``gate``; None for those of the candidate.
+        weights: Weights with a table ``gate``, or what :func:`sharpbayes.load_weights` reads; None
+            for those of the candidate.
         fit: Whether the ratings of both studies are fitted together by the model of the
             candidate's study, so that the posterior decides.
 
@@ -84,7 +91,7 @@ def gate(
     for name, results in (("candidate", candidate), ("reference", reference)):
         if results is not None:
             refuse_approximate(results, name)
-    file = weights or _stored_weights(candidate)
+    file = _stored_weights(candidate) if weights is None else read_weights(weights)
     margins = required_gate(file)
     with explain_missing(candidate):
         study = _read_study(candidate, file, name="candidate")

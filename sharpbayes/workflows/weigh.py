@@ -1,7 +1,9 @@
 """Weigh: other weights over stored results, without a refit or source data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import cast
 
 import xarray as xr
 
@@ -14,7 +16,7 @@ from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.analysis.target_population import population_group
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.errors import Diagnostic, SpecError, StorageError
 from sharpbayes.posterior.crowd import posterior_population
 from sharpbayes.posterior.fit_data import read_fit_groups, replicate_draws
 from sharpbayes.posterior.groups import panel_groups
@@ -26,6 +28,9 @@ from sharpbayes.spec.load import load_weights, reload_study
 from sharpbayes.spec.weights import Weights
 from sharpbayes.workflows.context import Groups, RunContext
 
+# A weights file, its path, or the name of a shipped one.
+NamedWeights = SpecFile[Weights] | str | Path
+WeightsFiles = Mapping[str, NamedWeights] | Iterable[NamedWeights] | NamedWeights
 NO_RATINGS = (
     "these results hold no ratings; run `sharpbayes measure` or `sharpbayes fit` of the study again"
 )
@@ -44,12 +49,13 @@ NO_DRAWS = (
 )
 
 
-def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.DataTree:
+def weigh(results: xr.DataTree, weights: WeightsFiles) -> xr.DataTree:
     """Return stored results under other weights, without a refit or source data.
 
     Args:
         results: Of a fit or of a measurement, from :func:`sharpbayes.open_results`.
-        weights: Weights files by name.
+        weights: Weights files by name; or what :func:`sharpbayes.load_weights` reads or returns,
+            one or several, which have the names of their files.
 
     Returns:
         A child for each name: of a panel ``profile``, its intervals, ``evidence``,
@@ -62,37 +68,40 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
 
     Raises:
         StorageError: The results hold no ratings.
-        SpecError: Weights that do not suit the study.
+        SpecError: Weights that are not there or do not suit the study, or none.
 
     Examples:
         >>> import sharpbayes
         >>> files = sharpbayes.load_study("quickstart", overrides=("bootstrap.replicates=20",))
         >>> results = sharpbayes.measure(files)
-        >>> weighed = sharpbayes.weigh(results, {"equal": sharpbayes.load_weights("equal")})
+        >>> weighed = sharpbayes.weigh(results, "equal")
         >>> weighed["equal/profile"]["policy_score"].round(2).to_series().to_dict()
         {'aster': 0.22, 'briar': 0.32, 'cedar': 0.43, 'dahlia': 0.55}
     """
     if "ratings" not in results:
         raise StorageError(NO_RATINGS)
     files = reload_study(results.attrs)
-    for name, file in weights.items():
+    named = named_weights(weights)
+    if not named:
+        raise SpecError.at("weigh", "names none; name one weights file or more", key="weights")
+    for name, file in named.items():
         spec = files.study.spec.model_copy(update={"weights": name})
         check_files(replace(files, study=replace(files.study, spec=spec), weights=file))
     study = stored_study(files, results["ratings"].to_dataset().load())
     draws = read_draws(results, files, study)
     if isinstance(study, PanelStudy):
-        groups = _weigh_panel(study, draws, weights, results)
+        groups = _weigh_panel(study, draws, named, results)
     else:
-        groups = _weigh_crowd(study, files, draws, weights)
+        groups = _weigh_crowd(study, files, draws, named)
     tree = xr.DataTree.from_dict(
-        {f"/{name}/{group}": data for name in weights for group, data in groups[name].items()}
+        {f"/{name}/{group}": data for name in named for group, data in groups[name].items()}
     )
     tree.attrs = {k: v for k, v in results.attrs.items() if not str(k).startswith("weights")}
     left_out = [NO_DRAWS] if draws is None else []
     if "missing" in results and not any("missing" in group for group in groups.values()):
         left_out.append(NO_MISSING)
     tree.attrs |= {"left_out": "; ".join(left_out)} if left_out else {}
-    for name, file in weights.items():
+    for name, file in named.items():
         about = {key: str(getattr(file.spec, key) or "") for key in DESCRIPTIONS}
         text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
         tree[name].attrs = about | {f"weights{key}": value for key, value in text.items()}
@@ -203,14 +212,24 @@ def _weigh_crowd(
     return groups
 
 
-def named_weights(names: Sequence[str]) -> dict[str, SpecFile[Weights]]:
-    """Read weights files by shipped name or by path; a path is named by its stem."""
+def named_weights(weights: WeightsFiles) -> dict[str, SpecFile[Weights]]:
+    """Read weights files; one without a name has the stem of its path."""
+    if isinstance(weights, Mapping):
+        return {name: read_weights(file) for name, file in weights.items()}
+    alone = isinstance(weights, str | Path | SpecFile) or not isinstance(weights, Iterable)
     files: dict[str, SpecFile[Weights]] = {}
-    for name in names:
-        file = load_weights(name)
-        stem = file.path.stem
-        if stem in files and files[stem].path != file.path:
-            message = f"{stem!r} names two files, {files[stem].path} and {file.path}"
-            raise SpecError.at("weigh", message, key="weights")
-        files[stem] = file
+    problems: list[Diagnostic] = []
+    for name in cast("Iterable[NamedWeights]", [weights] if alone else weights):
+        with SpecError.collect(problems):
+            file = read_weights(name)
+            other = files.setdefault(file.path.stem, file)
+            if other.path != file.path:
+                message = f"{file.path.stem!r} names two files, {other.path} and {file.path}"
+                raise SpecError.at("weigh", message, key="weights")
+    SpecError.raise_any(problems)
     return files
+
+
+def read_weights(name: NamedWeights) -> SpecFile[Weights]:
+    """Return a weights file, read unless it was read already."""
+    return name if isinstance(name, SpecFile) else load_weights(name)

@@ -87,7 +87,8 @@ def test_the_script_sets_outputs_and_leaves_the_verdict_to_the_last_step(place):
     assert open_results(outputs["results"]).attrs["status"] == "measured"
     summary = (place / "summary.md").read_text(encoding="utf-8")
     assert summary == Path(outputs["markdown"]).read_text(encoding="utf-8")
-    assert summary.startswith("### \u2705 aster is at least as safe as dahlia")
+    start = "<!-- sharpbayes gate -->\n### \u2705 aster is at least as safe as dahlia"
+    assert summary.startswith(start)
     assert Path(outputs["junit"]).exists()
 
 

@@ -231,6 +231,25 @@ def test_seed_is_that_of_the_command(run):
     assert open_results("quickstart.results.nc").attrs["seed"] == 7
 
 
+def test_a_seed_that_cannot_be_is_blamed_on_its_option(run):
+    done = run("measure", "quickstart", "--seed", "-1")
+    message = "--seed -1: found -1, must be at least 0\n"
+    assert (done.exit_code, done.stderr) == (2, message)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("measure", "quickstart", "--seed", "x"), "'--seed': found 'x'; "),
+        (("calibrate", "quickstart", "--simulations", "3"), "'--simulations': found '3'; "),
+    ],
+)
+def test_a_value_that_an_option_cannot_have_is_shown(run, words, found):
+    done = run(*words)
+    assert done.exit_code == 2
+    assert found in done.stderr
+
+
 def test_a_fault_in_a_spec_is_exit_2_without_a_traceback(run):
     Path("s.toml").write_text('schema = "sharpbayes/study/2"\ntitel = "T"\nseed = 1\n')
     done = run("check", "s.toml")
@@ -245,7 +264,29 @@ def test_a_data_file_that_is_not_there_is_exit_3(run):
     text = (folder("studies") / "quickstart.toml").read_text(encoding="utf-8")
     Path("s.toml").write_text(text)
     done = run("measure", "s.toml")
-    assert (done.exit_code, done.stderr.splitlines()[-1]) == (3, "quickstart.csv: no such file")
+    message = "quickstart.csv: no such file (named by s.toml:9: panel.data)"
+    assert (done.exit_code, done.stderr.splitlines()[-1]) == (3, message)
+
+
+def test_every_data_file_that_is_not_there_is_named_with_its_line(run):
+    text = (folder("studies") / "quickstart_crowd.toml").read_text(encoding="utf-8")
+    Path("s.toml").write_text(text)
+    Path("quickstart_crowd_item.csv").touch()
+    for command in ("check", "measure"):
+        done = run(command, "s.toml")
+        assert (done.exit_code, done.stderr.splitlines()[-4:]) == (3, ABSENT)
+
+
+ABSENT = [
+    f"quickstart_crowd{name}.csv: no such file; did you mean 'quickstart_crowd_item.csv'? "
+    f"(named by s.toml:{line}: crowd.{key}data)"
+    for name, line, key in (
+        ("", 8, ""),
+        ("_experts", 15, "labels."),
+        ("_items", 11, "items."),
+        ("_raters", 10, "raters."),
+    )
+]
 
 
 def test_a_fit_without_a_model_is_exit_2(run):

@@ -1,6 +1,8 @@
 """What a process of the command line sets before it loads libraries."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -25,3 +27,25 @@ import nutpie
     )
     assert "arviz" in loaded
     assert not {"matplotlib", "arviz_plots.plots"} & set(loaded)
+
+
+INTERRUPTED = """
+import sys
+
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "sharpbayes.cli.commands":
+            raise KeyboardInterrupt
+
+
+sys.meta_path.insert(0, Interrupting())
+from sharpbayes.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_while_modules_are_loaded_is_an_interrupted_run():
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")

@@ -28,7 +28,8 @@ def test_bins_hold_their_lower_end(tmp_path):
 def test_repeated_ratings_are_refused_or_dropped(tmp_path, rule, kept):
     write(tmp_path, pd.concat([ROWS, ROWS[:1].assign(s="1")]))
     assert error_text(lambda: read_crowd(crowd(), tmp_path), tmp_path) == (
-        "t.csv: i, r: 1 row repeat a rating of an item by a rater: row 8; the first is i '1', r 'a'"
+        "t.csv: i, r: 1 row repeats a rating of an item by a rater: row 8; the first is i '1', "
+        "r 'a'"
     )
     data = read_crowd(crowd(duplicates=rule), tmp_path)
     assert (int(data.score[0]), data.counts["repeated"]) == (kept, 1)

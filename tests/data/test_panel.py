@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from sharpbayes.data.panel import find_reversed, melt_panel, read_panel, tabulate_normalised
+from sharpbayes.data.panel import melt_panel, read_panel, tabulate_normalised
 from sharpbayes.data.ratings import PanelRatings
+from sharpbayes.data.reversed_scores import find_reversed
 from sharpbayes.spec.panel import Panel
 from tests.data.tables import WIDE, error_text, long_form, panel, write
 
@@ -86,7 +87,7 @@ PANEL_ERRORS = {
     ),
     "repeated cell": (
         lambda t: pd.concat([t, t[2:3]]),
-        "t.csv: m, p, j: 1 row repeat a cell: row 10; the first is m 'y', p '1', j 'j'; if the "
+        "t.csv: m, p, j: 1 row repeats a cell: row 10; the first is m 'y', p '1', j 'j'; if the "
         'judge scored the same answer again, write roles = {model = "m", prompt = "p", '
         'judge = "j", category = "kind", trial = true}; if the model answered again, name the '
         "column that numbers its answers as `sample`",

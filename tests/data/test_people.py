@@ -183,7 +183,7 @@ FAULTS = {
     "twice": (
         {"p": ["1", "1", "10", "1", "1"], "who": ["ann", "bob", "ann", "ann", "ann"]},
         {},
-        "people.csv: m, p, who, what: 1 row repeat a rating: row 6",
+        "people.csv: m, p, who, what: 1 row repeats a rating: row 6",
     ),
     "empty": (
         {"who": ["ann", "", "ann", "bob", "ann"]},

@@ -18,11 +18,12 @@ SIDE_ERRORS = {
     "rater without a row": ({"r": ["a"], "g": ["w"]}, "side.csv: r: 1 rater without a row here: b"),
     "repeated key": (
         {"r": ["a", "b", "a"], "g": ["w", "m", "w"]},
-        "side.csv: r: 1 row repeat a key: row 4; the first is r 'a'",
+        "side.csv: r: 1 row repeats a key: row 4; the first is r 'a'",
     ),
     "no such column": (
         {"r": ["a", "b"], "gg": ["w", "m"]},
-        "t.csv: g: no such column of raters, the columns are i, r, s, gg; did you mean 'gg'?",
+        "t.csv: g: no such column of raters here or in side.csv, the columns are i, r, s, gg; did "
+        "you mean 'gg'?",
     ),
 }
 

@@ -1,5 +1,6 @@
 """Files that would take all memory are refused before they do, in a sentence with the remedy."""
 
+import os
 import resource
 import subprocess
 import sys
@@ -160,6 +161,15 @@ def test_a_bound_that_is_no_number_is_refused(monkeypatch, text):
         bounds.find_limit(10)
     message = f"{MEMORY_VARIABLE}: found {text!r}, must be a number of gigabytes above 0"
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "nan", "inf"])
+def test_a_bound_that_is_no_number_is_blamed_on_the_option(run, monkeypatch, number):
+    monkeypatch.delenv(MEMORY_VARIABLE, raising=False)
+    done = run("check", "quickstart", "--max-memory", number)
+    message = f"--max-memory: found {number}, must be a number of gigabytes above 0\n"
+    assert (done.exit_code, done.stderr) == (2, message)
+    assert MEMORY_VARIABLE not in os.environ
 
 
 def test_the_bound_grows_with_the_file(monkeypatch):

@@ -426,3 +426,10 @@ def test_columns_of_other_languages_are_asked_for_in_both_forms(tmp_path):
     with pytest.raises(DataError) as raised:
         started(tmp_path, panel().rename(columns=names))
     assert "where judges score models, --role model=COLUMN in its place" in str(raised.value)
+
+
+def test_a_column_without_scores_is_named_with_its_file_and_what_was_found(run):
+    Path("r.csv").write_text("item,rater,score\nx,1,nan\nx,2,nan\ny,1,nan\n", encoding="utf-8")
+    done = run("init", "r.csv")
+    message = "r.csv: score: found 'nan', must be numbers, or words such as yes and no\n"
+    assert (done.exit_code, done.stderr) == (3, message)

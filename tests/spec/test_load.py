@@ -71,6 +71,16 @@ def test_an_override_must_be_key_and_value():
         load_study("quickstart", overrides=("draws",))
 
 
+def test_every_override_that_is_none_is_named():
+    with pytest.raises(SpecError) as caught:
+        load_study("quickstart", overrides=("draws", "seed.x=1", "tune"))
+    assert str(caught.value).splitlines() == [
+        "--set: draws: must be key=value",
+        "--set: seed.x=1: seed is not a table",
+        "--set: tune: must be key=value",
+    ]
+
+
 def test_a_missing_study_names_the_nearest():
     with pytest.raises(SpecError) as caught:
         load_study("quickstrt")

@@ -129,6 +129,21 @@ def test_results_of_schema_1_say_how_to_go_on(tmp_path, monkeypatch):
     assert "# leave it out to skip the fit" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("results-2.nc", "holds results, not a study; `sharpbayes report results-2.nc` shows them"),
+        ("t.csv", "holds data, not a study; `sharpbayes init t.csv` writes a study of them"),
+    ],
+)
+def test_a_file_that_is_no_text_of_schema_1_is_called_what_it_is(run, name, what):
+    shutil.copy(VERSIONS / "results-2.nc", "results-2.nc")
+    Path("t.csv").write_text("a,b\n")
+    done = run("show", "--migrate", name)
+    message = f"{name}: no file of schema 1: it {what}\n"
+    assert (done.exit_code, done.stderr) == (2, message)
+
+
 def test_results_of_version_0_1_are_opened(tmp_path):
     results = open_results(VERSIONS / "results-2.nc")
     assert results.attrs["status"] == "measured"

@@ -23,7 +23,8 @@ from sharpbayes.metrics.panel.non_inferiority import (
     operating_characteristics,
 )
 from sharpbayes.posterior.gate import posterior_gate
-from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown
+from sharpbayes.report.gate import gate_answer, gate_document
+from sharpbayes.report.gate_files import gate_junit, gate_markdown
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.format import number
 from sharpbayes.spec.load import load, reload_study
@@ -404,6 +405,13 @@ def test_a_side_without_a_value_decides_nothing(store, old):
     assert np.isnan(group["prob_within"]).all()
 
 
+def test_margins_are_named_by_their_file(old, tmp_path, store):
+    path = tmp_path / "release.toml"
+    path.write_text(str(old.attrs["weights"]), encoding="utf-8")
+    named = gate(store("same", release(1, worse=0)), old, weights=path)
+    assert str(named.attrs["weights_path"]) == str(path)
+
+
 def measured_pair(store):
     """Both models in one study."""
     return store("pair", pd.concat([release(1), release(1, model="old")]))
@@ -424,7 +432,8 @@ def test_the_command_exits_by_the_verdict_and_writes_what_servers_read(store, ol
         assert (int(suite.attrib["failures"]) > 0) == (status == 6)
         [verdict] = [case for case in suite.iter("testcase") if case.attrib["name"] == "verdict"]
         assert (verdict.find("failure") is not None) == (status == 6)
-    assert files["--markdown"].read_text("utf-8").startswith("### \u274c new is not as safe as old")
+    start = "<!-- sharpbayes gate -->\n### \u274c new is not as safe as old"
+    assert files["--markdown"].read_text("utf-8").startswith(start)
     document = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
     assert document["verdict"] == "not as safe"
     assert document["judges"] == ["ann", "bob", "cat"]

@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import xarray as xr
 
 import sharpbayes
+from sharpbayes.errors import SpecError, StorageError
 
 PUBLIC = [
     *("check", "crowd", "fit", "gate", "load_study", "load_weights", "measure", "open_results"),
@@ -68,6 +70,48 @@ def test_a_docstring_names_every_argument(name):
     arguments = [argument for argument in inspect.signature(value).parameters if argument != "self"]
     assert "Args:" in doc or not arguments
     assert [argument for argument in arguments if f"\n    {argument}: " not in doc] == []
+
+
+MISTAKES = {
+    "no study": (
+        lambda: sharpbayes.measure("quickstart"),
+        SpecError,
+        "study: found 'quickstart', must be a study, such as sharpbayes.load_study returns",
+    ),
+    "no table": (
+        lambda: sharpbayes.crowd("x.csv"),
+        SpecError,
+        "frame: found 'x.csv', must be a table of pandas, Polars or Arrow",
+    ),
+    "a number": (
+        lambda: sharpbayes.study(5),
+        SpecError,
+        "frame: found 5, must be a table of pandas, Polars or Arrow",
+    ),
+    "no retries": (
+        lambda: sharpbayes.fit(sharpbayes.load_study("quickstart"), retries=-1),
+        SpecError,
+        "fit: retries: found -1, must be at least 0",
+    ),
+    "a folder": (
+        lambda: sharpbayes.save_results(xr.DataTree(), "."),
+        StorageError,
+        ".: cannot write results: is a folder",
+    ),
+    "no results": (
+        lambda: sharpbayes.summary(xr.DataTree()),
+        StorageError,
+        "results of '': a part is missing or has another form (KeyError: 'title')",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_a_function_does_not_take_is_said_in_a_sentence(mistake):
+    call, kind, message = MISTAKES[mistake]
+    with pytest.raises(kind) as raised:
+        call()
+    assert str(raised.value) == message
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from sharpbayes.report.summary import verdict
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.format import number, places_of
-from sharpbayes.spec.load import load_study, reload_study
+from sharpbayes.spec.load import load_study, load_weights, reload_study
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.measure import measure
@@ -46,6 +47,30 @@ def crowd(tmp_path_factory):
     path = tmp_path_factory.mktemp("measured") / "crowd.nc"
     save_results(measure(load_study("quickstart_crowd", overrides=CROWD)), path)
     return path
+
+
+def test_weights_have_names_or_those_of_their_files(panel, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(load_weights("equal").text, encoding="utf-8")
+    results = open_results(panel)
+    expected = weigh(results, {"equal": load_weights("equal")})["equal/profile"].to_dataset()
+    for weights, name in (
+        ("equal", "equal"),
+        (["equal"], "equal"),
+        (load_weights(Path("equal")), "equal"),
+        (path, "mine"),
+        ({"a": str(path)}, "a"),
+    ):
+        weighed = weigh(results, weights)
+        assert list(weighed.children) == [name]
+        assert weighed[name]["profile"].to_dataset().identical(expected)
+
+
+def test_every_weights_file_that_is_not_there_is_named(run, panel):
+    done = run("weigh", panel, "--weights", "a", "--weights", "b")
+    lines = [line.partition(",")[0] for line in done.stderr.splitlines()]
+    assert lines == [f"{name}: no shipped weights file '{name}'" for name in "ab"]
+    assert done.exit_code == 2
 
 
 def test_a_weighed_panel_equals_a_fresh_measurement_bit_for_bit(panel):

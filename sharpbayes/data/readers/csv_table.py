@@ -84,10 +84,7 @@ def _read_names(file: TextFile) -> list[str]:
     """Read the first line, and refuse a file that seems to have another dialect."""
     path = file.path
     if not file.encoding.startswith("utf-16"):
-        with path.open("rb") as raw:
-            if any(b"\0" in block for block in iter(partial(raw.read, MAX_CELL), b"")):
-                message = f"not UTF-8 text: it has NUL characters{file.suggest_dialect()}"
-                raise DataError.at(path, message)
+        _refuse_nul(file)
     refuse_open_quote(path, file.encoding, file.delimiter)
     with _explain_encoding(file), path.open(encoding=file.encoding, newline="") as text:
         lines = csv.reader(text, delimiter=file.delimiter)
@@ -105,6 +102,22 @@ def _read_names(file: TextFile) -> list[str]:
     if second is None:
         raise DataError.at(path, "no rows")
     return names
+
+
+def _refuse_nul(file: TextFile) -> None:
+    """Refuse a file with a NUL character, which only a file of another encoding has many of."""
+    lines = 1
+    with file.path.open("rb") as raw:
+        for block in iter(partial(raw.read, MAX_CELL), b""):
+            before, nul, _ = block.partition(b"\0")
+            lines += before.count(b"\n")
+            if nul:
+                suggestion = file.suggest_dialect()
+                if "utf-16" in suggestion:
+                    message = f"not UTF-8 text: it has NUL characters{suggestion}"
+                    raise DataError.at(file.path, message)
+                message = "a NUL character, which no text has; remove it"
+                raise DataError.at(file.path, message, line=lines)
 
 
 def _read_cells(file: TextFile, width: int, *, threads: bool) -> pd.DataFrame:

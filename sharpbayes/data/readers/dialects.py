@@ -16,6 +16,8 @@ EXCEL_LINE = re.compile(r'"?sep=([,;\t|])"?\r?\n', re.IGNORECASE)
 # Bytes at the start of a file, and rows in them, that show its delimiter.
 START, ROWS = 1 << 16, 50
 CHUNK = 1 << 20
+# At least this share of the first or of the second bytes of characters is 0 in a text of UTF-16.
+UTF_16_SHARE = 0.25
 
 
 def find_delimiter(path: Path, start: str) -> tuple[str, int]:
@@ -47,9 +49,11 @@ def _guess_encoding(path: Path) -> Encoding | None:
         start = file.read(START)
         if start[:2] in UTF_16_MARKS:
             return None
-        if b"\0" in start:
-            # One of two bytes of most characters in UTF-16 is 0: the second if it comes first.
-            return "utf-16-le" if start[1::2].count(0) > start[::2].count(0) else "utf-16-be"
+        # One of two bytes of most characters in UTF-16 is 0: the second if it comes first.
+        zeros = {"utf-16-be": start[::2].count(0), "utf-16-le": start[1::2].count(0)}
+        fewer, more = sorted(zeros.values())
+        if more > 2 * fewer and more >= UTF_16_SHARE * len(start) / 2:
+            return "utf-16-le" if zeros["utf-16-le"] == more else "utf-16-be"
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
             decoder.decode(start)

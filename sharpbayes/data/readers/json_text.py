@@ -25,6 +25,8 @@ def parse_json(text: str | bytes, path: Path | str, *, line: int = 0, key: str =
             return json.loads(text, object_pairs_hook=_make_object)
     except LookupError as error:
         message = str(error)
+    except json.JSONDecodeError as error:
+        message, line = "not JSON", line or error.lineno
     except (ValueError, RecursionError):
         message = "not JSON"
     raise DataError.at(path, message, line=line, key=key)

@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from sharpbayes.errors import DataError, did_you_mean, first_line
+from sharpbayes.errors import DataError, did_you_mean_file, first_line
+from sharpbayes.spec.kinds import NO_FILE, explain_absence
 
 # Plain tables; a folder may hold other files with the ending .txt.
 TABLE_ENDINGS = (".csv", ".tsv", ".xlsx", ".parquet", ".jsonl")
@@ -35,11 +36,21 @@ def find_files(base: Path, name: str) -> list[Path]:
             files = [f for f in files if not any(map(_is_hidden, f.relative_to(path).parent.parts))]
         files = [file for file in files if file.is_file()]
     except (OSError, ValueError) as error:
-        raise DataError.at(str(path)[:MAX_NAME], first_line(error)[:80]) from None
+        reason = getattr(error, "strerror", None) or first_line(error)[:80]
+        raise DataError.at(str(path)[:MAX_NAME], reason) from None
     if not files:
-        siblings = [file.name for file in path.parent.glob("*.*")] if path.parent.is_dir() else []
-        raise DataError.at(path, f"no such file{did_you_mean(path.name, siblings)}")
+        raise DataError.at(path, _explain_absence(path))
     return files
+
+
+def _explain_absence(path: Path) -> str:
+    """Say why a name stands for no file of a table, and which name is near."""
+    if path.is_dir():
+        return f"is a folder without a file of a table ({', '.join(TABLE_ENDINGS)})"
+    siblings = path.parent.glob("*.*") if path.parent.is_dir() else []
+    names = [file.name for file in siblings if file.name != path.name]
+    reason = explain_absence(path)
+    return reason + did_you_mean_file(path.name, names) * (reason == NO_FILE)
 
 
 def measure_file(path: Path) -> int:

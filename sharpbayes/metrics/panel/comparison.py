@@ -154,7 +154,7 @@ def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray
 
     Models are taken in the order of their CVaR; a new tier starts at a model that lies above every
     model of the tier so far: the interval of the difference lies above 0. A pair that is in the
-    other order on the prompts of both is not told apart by it.
+    other order on the prompts of both starts no tier.
 
     Of CVaR over (..., model) and intervals of :func:`cvar_difference` over (..., model, other,
     bound) these are tiers 1, 2, ... ascending with CVaR over (..., model); 0 where CVaR is missing.

@@ -60,6 +60,10 @@ REFUSED = {
         "t.csv: not UTF-8 text: it has NUL characters; "
         'write dialect = { delimiter = ";", encoding = "utf-16-le" }',
     ),
+    "one NUL": (
+        text(",").encode().replace(b"1", b"\0", 1),
+        "t.csv:2: a NUL character, which no text has; remove it",
+    ),
     "ragged": (
         b"model;prompt,a;score\nx;1;2\ny;2,5;3\n",
         "t.csv: 1 row without 2 cells, as the header has: rows 2; the first has 1 cell; "

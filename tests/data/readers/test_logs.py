@@ -192,7 +192,7 @@ def test_two_logs_of_one_model_repeat_cells_unless_logs_are_the_models(tmp_path)
     for name in ("x.json", "y.json"):
         log_of(tmp_path, name, samples=[sample(1, s="C")])
     twice = panel(data="*.json", judges=None)
-    with pytest.raises(DataError, match="1 row repeat a cell"):
+    with pytest.raises(DataError, match="1 row repeats a cell"):
         read_panel(twice, tmp_path).to_dataset()
     apart = read_panel(
         panel(data="*.json", judges=None, roles={"model": "log"}), tmp_path
@@ -351,7 +351,7 @@ WRONG = {
     "a.csv": ("inspect", "a,b\n1,2\n", "unknown kind of file '.csv' for layout 'inspect', allowed"),
     "a.json": ("inspect", "{}", "not a log of Inspect AI: it has no samples"),
     "b.json": ("inspect", '{"samples": [], "eval": {}}', "does not say which model"),
-    "c.json": ("inspect", "{", "not JSON"),
+    "c.json": ("inspect", '{"a": 1,\n\n"b": }', "c.json:3: not JSON"),
     "d.json": ("inspect", '{"a": 1, "a": 2}', "key 'a' stands twice"),
     "e.json": ("inspect", "[" * 100_000, "not JSON"),
     "f.json": ("inspect", '{"samples": [], "eval": {"task": "t", "model": "m"}}', "no rows"),

@@ -65,7 +65,7 @@ def test_other_folders_and_a_column_twice_are_refused(tmp_path, original):
         with pytest.raises(DataError, match="must be named column=value, found 'women'"):
             read()
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="is a folder without a file of a table"):
         read_table(tmp_path, "empty")
 
 
