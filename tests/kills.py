@@ -26,6 +26,7 @@ import xarray as xr
 
 from sharpbayes import library
 from sharpbayes.cli.commands import app
+from sharpbayes.cli.targets import MARKED_BYTES
 from sharpbayes.storage.files import TEMPORARY
 from sharpbayes.storage.results import open_results, save_results
 from tests.references.provenance import record_run
@@ -48,8 +49,6 @@ HEADER = [
     *("command", "kill", "seconds", "of", "during", "resumes", "kept", "previous_output"),
     *("half_written", "same_numbers"),
 ]
-# Letters of what a file starts with, which a command looks at before it replaces one.
-START = 20
 GATE = "\n[gate]\nmean = 0.5\n"
 
 
@@ -177,7 +176,7 @@ def place_earlier(folder, expected, outputs, results):
     """Place complete earlier output: other results, and other files that begin as expected."""
     for path in outputs:
         (folder / path).parent.mkdir(exist_ok=True)
-        start = (expected / path).read_bytes()[:START]
+        start = (expected / path).read_bytes()[:MARKED_BYTES]
         earlier = results.read_bytes() if path.suffix == ".nc" else start + b" earlier"
         (folder / path).write_bytes(earlier)
 

@@ -69,6 +69,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "rare_gate.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),
+        *("sharpbayes/analysis/gate_evidence.py", "sharpbayes/analysis/matched_scores.py"),
         *("sharpbayes/analysis/profile_plan.py", "sharpbayes/analysis/rare_differences.py"),
         *(f"{OWN}/rare_harm.py", f"{OWN}/rare_gate.py"),
     ),
@@ -88,6 +89,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "gate.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),
+        *("sharpbayes/analysis/gate_evidence.py", "sharpbayes/analysis/matched_scores.py"),
         *("sharpbayes/analysis/profile_plan.py", f"{OWN}/gate.py", f"{OWN}/worlds/panel.py"),
         "tests/study_texts.py",
     ),
