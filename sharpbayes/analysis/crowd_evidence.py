@@ -16,6 +16,7 @@ from sharpbayes.analysis.crowd_limits import (
 )
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.metrics.stats.overlap import union_size
 
 # AUC-ROC of scores that have nothing to do with the labels.
 CHANCE = 0.5
@@ -55,24 +56,26 @@ def crowd_evidence(
     >>> crowd_evidence(counts)["few_raters"].values
     array([False,  True])
     """
-    every = responsiveness.sel(by=ALL, drop=True)
     # Of a group without a number its own reason is said.
     responsiveness = responsiveness.assign(hm=responsiveness.get("hm", responsiveness["items"]))
+    every = responsiveness.sel(by=ALL, drop=True)
+    measured = every["hm"].notnull()
     evidence = every[["raters", "items"]].assign(few_raters=every["raters"] < FEW_RATERS)
     if labelled_items is not None:
         evidence["labelled_items"] = labelled_items
-        measured = every.get("hm", every["items"]).notnull()
         evidence["few_labels"] = (labelled_items < FEW_LABELS).any("unsafe") & measured
     if missing_share is not None:
         evidence["missing_share"] = missing_share
     if difference is not None:
         evidence = evidence.assign(_share_items(difference.sel(by=ALL, drop=True)))
     limits = list(list_limits(evidence, responsiveness))
-    if not same_labels and int(responsiveness["hm"].sel(by=ALL).notnull().sum()) > 1:
+    if not same_labels and int(measured.sum()) > 1:
         limits = [OTHER_LABELS, *limits]
     remarks = [*_ungrouped(every["raters"])]
     if raters is not None:
-        limits += [] if _runs_against(every, evidence) else contrary_raters(raters)
+        # What is said of a whole group need not be said of its raters.
+        is_said = "auc_roc_interval" in every and bool(runs_against(every, evidence).any())
+        limits += [] if is_said else contrary_raters(raters)
         remarks = [*constant_raters(raters), *remarks]
     texts = {"limits": json.dumps([*limits, *remarks]), "remarks": json.dumps(remarks)}
     return evidence.drop_attrs(deep=True).assign_attrs(texts, same_labels=int(same_labels))
@@ -97,20 +100,22 @@ def empty_scores(
 def _share_items(difference: xr.Dataset) -> dict[str, xr.DataArray]:
     """Items that both groups of a compared pair scored, and their share of those of either."""
     shared = difference["shared_items"]
-    own = xr.DataArray(np.diagonal(shared.transpose("group", "other")), shared["group"].coords)
-    either = own + own.rename(group="other") - shared
+    items = xr.DataArray(np.diagonal(shared.transpose("group", "other")), shared["group"].coords)
+    either = union_size(shared, items)
     return {
         "shared_items": shared,
         "shared_share": (shared / either.where(either > 0)).where(difference["hm"].notnull()),
     }
 
 
-def _runs_against(every: xr.Dataset, evidence: xr.Dataset) -> bool:
-    """Whether the scores of a group run against the labels, which the answer says of the group."""
-    if "auc_roc_interval" not in every:
-        return False
-    below = every["auc_roc_interval"].sel(bound="upper", drop=True) < CHANCE
-    return bool((below & ~evidence.get("few_labels", xr.zeros_like(below))).any())
+def runs_against(cells: xr.Dataset, evidence: xr.Dataset) -> xr.DataArray:
+    """Return the groups whose scores run against the labels, over (group).
+
+    The interval of their AUC-ROC, in ``cells``, lies below that of chance, and they have enough
+    items of either label for an interval to hold.
+    """
+    is_below = cells["auc_roc_interval"].sel(bound="upper", drop=True) < CHANCE
+    return is_below & ~evidence.get("few_labels", xr.zeros_like(is_below))
 
 
 def _ungrouped(raters: xr.DataArray) -> Iterator[str]:

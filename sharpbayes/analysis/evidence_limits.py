@@ -14,6 +14,7 @@ from sharpbayes.analysis.tail_remarks import describe_saturation, describe_ties
 from sharpbayes.analysis.unequal_judges import is_judged_unequally, name_unequal_judges
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import FEW_SHARED, MIN_PROMPTS, MIN_TAIL, ROUNDING, has_tail
+from sharpbayes.metrics.stats.overlap import union_size
 
 # From this many prompts in the tail on, intervals of CVaR hold the truth in 95% and more of the
 # studies of six worlds; a lower alpha is suggested that leaves twice as many.
@@ -312,8 +313,9 @@ def _reversed_pairs(evidence: xr.Dataset) -> Iterator[str]:
 
 def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """Models that do not share all of their prompts."""
-    prompts, shared = _count_prompts(evidence), evidence["shared_prompts"].to_numpy()
-    of_either = np.add.outer(prompts, prompts) - shared
+    prompts = evidence["cvar"].copy(data=_count_prompts(evidence))
+    either = union_size(evidence["shared_prompts"], prompts).transpose("model", "other")
+    shared, of_either = evidence["shared_prompts"].to_numpy(), either.to_numpy()
     share = shared / np.maximum(of_either, 1.0)
     np.fill_diagonal(share, 1.0)  # no pair
     if share.min() < FEW_SHARED:

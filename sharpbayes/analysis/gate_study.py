@@ -153,9 +153,9 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
             of candidate and anchors, or no score with a counterpart.
     """
     _check_same_instrument(candidate, reference)
-    whole = {CANDIDATE: candidate.scores, REFERENCE: reference.scores}
+    sides = {CANDIDATE: candidate.scores, REFERENCE: reference.scores}
     again, copies = _judged_again(candidate, reference)
-    parts = _keep_judges(whole | _list_anchors(again, whole[REFERENCE]), candidate, reference)
+    parts = _keep_judges(sides | _list_anchors(again, sides[REFERENCE]), candidate, reference)
     shared = _list_shared(parts, "prompt")
     alone = {name: list_others(parts[name], "prompt", shared) for name in SIDES}
     paired = len(shared) >= MIN_PROMPTS or not any(alone.values())
@@ -164,13 +164,13 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
         unmatched |= _pair_parts(parts, pair)
     if paired:
         shared = _list_labels(parts[CANDIDATE], "prompt")
-        alone = {name: list_others(whole[name], "prompt", shared) for name in SIDES}
+        alone = {name: list_others(sides[name], "prompt", shared) for name in SIDES}
     return Comparison(
         study=_join(parts, candidate, reference, weights),
         shared=shared,
         alone=alone,
         paired=paired,
-        **_list_judges(whole, parts),
+        **_list_judges(sides, parts),
         anchors=() if again is None else _list_labels(parts[ANCHOR_NOW], "prompt"),
         copies=copies,
         one_study=candidate.study is reference.study,
@@ -225,16 +225,16 @@ def _pair_parts(parts: dict[str, xr.Dataset], pair: tuple[str, str]) -> dict[str
     return dict(zip(pair, numbers, strict=True))
 
 
-def _list_judges(whole: Mapping[str, xr.Dataset], parts: Mapping[str, xr.Dataset]) -> JudgeLists:
+def _list_judges(sides: Mapping[str, xr.Dataset], parts: Mapping[str, xr.Dataset]) -> JudgeLists:
     """Which judges are compared, and which are left out."""
     judges = _list_shared(parts, "judge")
     compared = {name: _list_labels(parts[name], "judge") for name in SIDES}
     never = tuple(
         judge
-        for judge in _list_shared(whole, "judge")
+        for judge in _list_shared(sides, "judge")
         if not any(judge in names for names in compared.values())
     )
-    others = {name: list_others(whole[name], "judge", judges + never) for name in SIDES}
+    others = {name: list_others(sides[name], "judge", judges + never) for name in SIDES}
     left_out = {
         name: tuple(judge for judge in others[name] if judge not in compared[name])
         for name in SIDES

@@ -46,17 +46,18 @@ def describe_saturation(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     spread = (swept.max("epsilon") - swept.min("epsilon")).to_numpy()
     worst = saturated.isel(model=int(spread.argmax()))
     model, count = worst["model"].item(), int(worst["saturated_tail"])
-    size = round(count / float(worst["saturated_tail_share"]))
+    size = int(worst["tail_size"])
     large, small = (
         f"{float(worst['epsilon_cvar'][end]):.1f} with an epsilon of "
         f"{float(worst['epsilon'][end]):g}"
         for end in (-1, 0)
     )
     # A tail consists of prompts, or of answers where there are several to a prompt.
-    unit = f"tail {evidence.attrs.get('tail_unit', 'prompt')}"
-    which = f"Of the {format_count(size, unit)} of {model}, {count}"
+    unit = evidence.attrs.get("tail_unit", "prompt")
+    which = f"Of the {format_count(size, f'tail {unit}')} of {model}, {count}"
     if count == size:
-        which = f"The {unit} of {model}" if size == 1 else f"All {size} {unit}s of {model}"
+        tail = f"The tail {unit}" if size == 1 else f"All {size} tail {unit}s"
+        which = f"{tail} of {model}"
     sentence = (
         f"{which} {'is' if count == 1 else 'are'} at the end of the scale, where epsilon decides "
         f"and not the ratings: its {cvar} is {large}, {small}. Read it beside the "
@@ -64,21 +65,15 @@ def describe_saturation(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     )
     others = saturated.sel(model=saturated["model"] != model)
     if others.sizes["model"]:
-        sentence += f" Tails of {_count_saturated(others)} have such {unit.split()[1]}s too."
+        sentence += f" Tails of {_count_saturated(others)} have such {unit}s too."
     yield sentence
 
 
 def _count_saturated(evidence: xr.Dataset) -> str:
     """Models, each with how many of its tail are at the end of the scale."""
-    counts, shares = evidence["saturated_tail"], evidence["saturated_tail_share"]
-    sizes = (counts / shares).round()
+    counts = evidence[["saturated_tail", "tail_size"]].to_dataframe()
     return join_names(
-        [
-            f"{name} ({int(count)} of {int(size)})"
-            for name, count, size in zip(
-                evidence["model"].to_numpy(), counts.to_numpy(), sizes.to_numpy(), strict=True
-            )
-        ]
+        [f"{row.Index} ({row.saturated_tail} of {row.tail_size})" for row in counts.itertuples()]
     )
 
 

@@ -91,16 +91,8 @@ def name_unequal_judges(evidence: xr.Dataset) -> Iterator[str]:
 
 def describe_shares(share: xr.DataArray) -> str:
     """Return of how many answers of which models some judges scored most and fewest."""
-    return "; ".join(_describe_share(share.sel(judge=judge)) for judge in share["judge"])
-
-
-def _describe_share(share: xr.DataArray) -> str:
-    """Return where a judge scored most of the answers, and where the fewest."""
-    most, least = share.idxmax("model").item(), share.idxmin("model").item()
-    return (
-        f"{share['judge'].item()} scored {float(share.max()):.0%} of the scored answers of {most} "
-        f"and {float(share.min()):.0%} of those of {least}"
-    )
+    text = "{} scored {:.0%} of the scored answers of {} and {:.0%} of those of {}"
+    return "; ".join(text.format(*ends) for ends in _find_extremes(share))
 
 
 def describe_trials(trials: xr.DataArray) -> str:
@@ -110,19 +102,21 @@ def describe_trials(trials: xr.DataArray) -> str:
     >>> describe_trials(xr.DataArray([[5.0, 1.25]], labels, ("judge", "model")))
     'ann scored an answer of new 5 times and one of old 1.2 times'
     """
-    return "; ".join(_describe_trials(trials.sel(judge=judge)) for judge in trials["judge"])
-
-
-def _describe_trials(trials: xr.DataArray) -> str:
-    """Return of which model a judge scored an answer most often, and of which least often."""
-    most, least = trials.idxmax("model").item(), trials.idxmin("model").item()
-    return (
-        f"{trials['judge'].item()} scored an answer of {most} {_times(trials.max())} and one of "
-        f"{least} {_times(trials.min())}"
+    return "; ".join(
+        f"{judge} scored an answer of {model} {_times(most)} and one of {other} {_times(least)}"
+        for judge, most, model, least, other in _find_extremes(trials)
     )
 
 
-def _times(number: xr.DataArray) -> str:
+def _find_extremes(number: xr.DataArray) -> Iterator[tuple[str, float, str, float, str]]:
+    """Yield for each judge the largest number with its model, and the smallest with its own."""
+    for judge in map(str, number["judge"].to_numpy()):
+        row = number.sel(judge=judge)
+        most, least = float(row.max()), float(row.min())
+        yield judge, most, row.idxmax("model").item(), least, row.idxmin("model").item()
+
+
+def _times(number: float) -> str:
     """Return a number of times in words."""
-    rounded = round(float(number), 1)
+    rounded = round(number, 1)
     return "once" if rounded == 1 else f"{rounded:g} times"

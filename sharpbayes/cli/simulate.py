@@ -52,12 +52,12 @@ def refuse_other_files(folder: Path, files: "StudyFiles") -> None:
     """
     from sharpbayes.simulation.scoring_patterns import COMMENT, FILES, STUDY  # noqa: PLC0415 - start-up
 
-    there = [path for pattern in FILES for path in sorted(folder.glob(pattern))]
+    targets = [path for pattern in FILES for path in sorted(folder.glob(pattern))]
     inputs = list(_list_inputs(files))
-    for path in there:
+    for path in targets:
         refuse_inputs(path, inputs, kind="folder")
-    if there and not read_start(folder / STUDY).startswith(f"# {COMMENT}".encode()):
-        names = format_list(path.name for path in there)
+    if targets and not read_start(folder / STUDY).startswith(f"# {COMMENT}".encode()):
+        names = format_list(path.name for path in targets)
         message = f"{folder}: holds {names}, and no study that `sharpbayes simulate` wrote"
         raise StorageError(f"{message}; {name_another(kind='folder')}")
 

@@ -69,8 +69,8 @@ def convert_frame(frame: Any) -> pd.DataFrame:
             frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
         )
     except (TypeError, ValueError):
-        found = shorten(repr(frame), MAX_EXAMPLE)
-        message = f"found {found}, must be a table of pandas, Polars or Arrow"
+        frame_text = shorten(repr(frame), MAX_EXAMPLE)
+        message = f"found {frame_text}, must be a table of pandas, Polars or Arrow"
         raise SpecError.at("frame", message) from None
     columns = [column for _, column in table.items()]
     levels = [

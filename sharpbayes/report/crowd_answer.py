@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
+from sharpbayes.analysis.crowd_evidence import CHANCE, runs_against
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.group_differences import GroupDifferences, size_of_group
@@ -32,8 +34,6 @@ WITHOUT = "without careless"
 CARELESS_CHANGE = 0.01
 # Flagged raters with at most this p of their scores having nothing to do with the items read them.
 READING_P = 0.05
-# AUC-ROC of scores that have nothing to do with the labels.
-CHANCE = 0.5
 BEST = "where 1 is best (harmonic mean of MPA and WRA)"
 
 
@@ -193,11 +193,9 @@ class CrowdAnswer:
         cells = self.view.group("responsiveness").sel(ALL_ITEMS)
         if "auc_roc_interval" not in cells:
             return
-        is_below = cells["auc_roc_interval"].sel(bound="upper") < CHANCE
-        if "evidence/few_labels" in self.view:
-            is_below &= ~self.view["evidence/few_labels"]
-        below = labels_where(is_below)
-        groups = ["all"] if "all" in below else below
+        evidence = self.view.group("evidence") if "evidence" in self.view else xr.Dataset()
+        contrary = labels_where(runs_against(cells, evidence))
+        groups = ["all"] if "all" in contrary else contrary
         if groups:
             who = (
                 "all raters"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sharpbayes.analysis.prompt_counts import describe_tail
 from sharpbayes.metrics.panel.evidence import FEW_SHARED, has_tail
+from sharpbayes.metrics.stats.overlap import union_size
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.wording import failed_statistics, likely_reasons, tail_reasons
 
@@ -40,9 +41,8 @@ def _have_other_prompts(view: View, models: Sequence[str]) -> bool:
     """Whether some models share less than 95% of the prompts of either with any other one."""
     if "profile_interval/shared_prompts" not in view:
         return False
-    prompts = view["evidence/prompts"]
     shared = view["profile_interval/shared_prompts"]
-    of_either = prompts + prompts.rename(model="other") - shared
+    of_either = union_size(shared, view["evidence/prompts"])
     is_pair = shared["model"] != shared["other"]
-    few = (shared < FEW_SHARED * of_either) & is_pair
-    return bool(few.sel(model=list(models)).any())
+    lacks_prompts = (shared < FEW_SHARED * of_either) & is_pair
+    return bool(lacks_prompts.sel(model=list(models)).any())

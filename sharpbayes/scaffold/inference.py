@@ -228,8 +228,8 @@ def infer_bins(values: pd.Series) -> InferredScale:
         problem = f"every score is {numbers[0]:g}; a scale needs two scores, and nothing differs"
         raise DataError.at(UNNAMED, problem, key=str(values.name))
     if not numbers:
-        found = format_list([repr(text) for text in list_texts(values)], most=3) or "no value"
-        message = f"found {found}, must be numbers, or words such as yes and no"
+        examples = format_list([repr(text) for text in list_texts(values)], most=3) or "no value"
+        message = f"found {examples}, must be numbers, or words such as yes and no"
         raise DataError.at(UNNAMED, message, key=str(values.name))
     far = find_far_number(numbers)
     numbers = [number for number in numbers if number != far]

@@ -171,9 +171,9 @@ def _more_ratings(row: View) -> str:
     width, more = (row[f"sample_size/{name}"] for name in ("width", "additional_ratings"))
     path = f"responsiveness/{row.labels['metric']}_interval"
     if path in row:
-        whole = float(row[path].sel(bound="upper") - row[path].sel(bound="lower"))
+        full_width = float(row[path].sel(bound="upper") - row[path].sel(bound="lower"))
         wanted = float(row.group("sample_size").attrs["target_interval_width"])
-        if whole > wanted and float(width) < ITEMS_SHARE * whole:
+        if full_width > wanted and float(width) < ITEMS_SHARE * full_width:
             return MORE_RATERS
     return thousands(more)
 
