@@ -78,10 +78,12 @@ def run_script(place, margin, more="", **inputs):
     return done, outputs
 
 
-def test_the_script_sets_outputs_and_leaves_the_verdict_to_the_last_step(place):
+QUICKSTART = {"STUDY": "quickstart.toml", "AGAINST": "quickstart.nc"}
+
+
+def test_the_script_sets_outputs_and_ends_with_the_verdict(place):
     models = {"MODEL": "aster", "AGAINST_MODEL": "dahlia"}
-    files = {"STUDY": "quickstart.toml", "AGAINST": "quickstart.nc"}
-    done, outputs = run_script(place, 0.5, OF_BIAS, **files, **models)
+    done, outputs = run_script(place, 0.5, OF_BIAS, **QUICKSTART, **models)
     assert done.returncode == 0, done.stderr
     assert (outputs["status"], outputs["verdict"]) == ("0", "at least as safe")
     assert open_results(outputs["results"]).attrs["status"] == "measured"
@@ -92,13 +94,23 @@ def test_the_script_sets_outputs_and_leaves_the_verdict_to_the_last_step(place):
     assert Path(outputs["junit"]).exists()
 
 
+def test_a_worse_release_fails_by_hand_and_in_the_last_step_of_the_action(place):
+    models = {"MODEL": "dahlia", "AGAINST_MODEL": "aster"}
+    done, outputs = run_script(place, 0.05, OF_BIAS, **QUICKSTART, **models)
+    assert (done.returncode, outputs["verdict"]) == (6, "not as safe")
+    done, outputs = run_script(
+        place, 0.05, OF_BIAS, **QUICKSTART, **models, VERDICT_LATER="true", UNDECIDED="pass"
+    )
+    assert (done.returncode, outputs["status"]) == (0, "6")
+
+
 @pytest.mark.slow
-def test_an_error_fails_the_step_and_a_verdict_does_not(place):
+def test_what_is_not_decided_passes_where_that_is_asked_for_and_an_error_never(place):
     # Six prompts decide nothing, however large a margin is.
     done, outputs = run_script(place, 0.5)
-    assert done.returncode == 0, done.stderr
-    assert outputs["verdict"] == "not decided"
-    assert outputs["status"] == "7"
+    assert (done.returncode, outputs["verdict"]) == (7, "not decided")
+    done, outputs = run_script(place, 0.5, UNDECIDED="pass")
+    assert (done.returncode, outputs["status"]) == (0, "7")
     done, outputs = run_script(place, -1.0)
     assert (done.returncode, outputs) == (2, {})
     assert "gate.policy_score: found -1.0, must be larger than 0" in done.stderr
@@ -109,7 +121,7 @@ def test_the_action_gives_the_script_its_variables():
     steps = {step["name"]: step for step in action["runs"]["steps"]}
     script = (ACTION / "gate.sh").read_text(encoding="utf-8")
     assert set(steps["Measure and compare"]["env"]) == {
-        *("STUDY", "AGAINST", "WEIGHTS", "MODEL", "AGAINST_MODEL")
+        *("STUDY", "AGAINST", "WEIGHTS", "MODEL", "AGAINST_MODEL", "VERDICT_LATER")
     }
     for name in steps["Measure and compare"]["env"]:
         assert f"${name}" in script or f"${{{name}:-}}" in script
@@ -118,3 +130,37 @@ def test_the_action_gives_the_script_its_variables():
     assert set(action["outputs"]) <= written
     # What people write reaches the shell as variables, never as text of a script.
     assert not [name for name, step in steps.items() if "${{" in step.get("run", "")]
+
+
+GH = """#!/usr/bin/env bash
+echo "$*" >> "$CALLS"
+[ "$2" != view ] || echo "$OWN_COMMENTS"
+"""
+
+
+@pytest.mark.parametrize(
+    ("own_comments", "call"),
+    [
+        ("", "pr comment 7 --repo a/b --body-file gate.md"),
+        (
+            "https://host/a/b/pull/7#issuecomment-12",
+            "api --method PATCH repos/a/b/issues/comments/12 -F body=@gate.md --silent",
+        ),
+    ],
+)
+def test_the_comment_takes_the_place_of_the_one_with_its_mark(tmp_path, own_comments, call):
+    (tmp_path / "gh").write_text(GH, encoding="utf-8")
+    (tmp_path / "gh").chmod(0o755)
+    (tmp_path / "gate.md").write_text("<!-- sharpbayes gate -->\n### Verdict\n", encoding="utf-8")
+    given = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "CALLS": "calls",
+        "OWN_COMMENTS": own_comments,
+        "PULL_REQUEST": "7",
+        "REPOSITORY": "a/b",
+        "MARKDOWN": "gate.md",
+    }
+    subprocess.run(["bash", str(ACTION / "comment.sh")], cwd=tmp_path, env=given, check=True)
+    looked_up, written = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert 'viewerDidAuthor and (.body | startswith("<!-- sharpbayes gate -->"))' in looked_up
+    assert written == call
