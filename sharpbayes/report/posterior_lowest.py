@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import xarray as xr
 
 from sharpbayes.errors import join_names
+from sharpbayes.metrics.stats.draws import DRAWS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import percent
 from sharpbayes.report.wording import contained_sources, posterior_estimate, probability_text
@@ -13,7 +14,6 @@ from sharpbayes.report.wording import contained_sources, posterior_estimate, pro
 # Models that are the lowest with a smaller probability are not named, nor are fewer draws in which
 # several share the lowest.
 NAMED = 0.05
-DRAWS = ("chain", "draw")
 
 
 def describe_lowest(
