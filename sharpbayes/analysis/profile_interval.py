@@ -112,7 +112,7 @@ class BootstrappedProfile:
         where resamples do not differ: such an interval is missing.
         """
         is_single = self.tail_prompts < 1.0 - ROUNDING
-        if not name.endswith("cvar") or not bool(is_single.any()):
+        if name not in profile.CVARS or not bool(is_single.any()):
             return interval
         lower, upper = (interval.sel(bound=side, drop=True) for side in ("lower", "upper"))
         unbounded = is_single & (interval["bound"] == "upper") & (lower < upper)
@@ -178,12 +178,12 @@ class BootstrappedProfile:
         return difference.transpose(..., "model", "other")
 
     def _freedom(self, name: str) -> xr.DataArray:
-        """Number of prompts that carry a difference of two models: of a tail only those in it."""
-        has_tail = name not in ("mean", "policy_score")
-        fewer = _take_fewer(self.tail_prompts if has_tail else self.prompts)
+        """Number of prompts that carry a difference of two models: of no mean those in the tail."""
+        is_mean = name in profile.MEANS
+        fewer = _take_fewer(self.prompts if is_mean else self.tail_prompts)
         if self.shared is not None:
             sets = self.shared.sets
-            shared = self.shared.fewer_tail_prompts if has_tail else sets.n_shared
+            shared = sets.n_shared if is_mean else self.shared.fewer_tail_prompts
             fewer = shared.where(sets.are_enough, fewer)
         return fewer.clip(min=1.0)
 
