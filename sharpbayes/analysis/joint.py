@@ -9,6 +9,7 @@ from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.responsiveness import metric_names
 from sharpbayes.metrics.stats.draws import DRAWS, central_interval
 from sharpbayes.metrics.stats.intervals import is_outside
+from sharpbayes.metrics.stats.ranks import is_lowest
 
 # Metrics of models that have one value each; the share of each dimension follows.
 PANEL_METRICS = ["cvar", "mean", "volatility", "policy_score"]
@@ -97,7 +98,7 @@ def _add_posterior(table: xr.Dataset, draws: xr.DataArray) -> xr.Dataset:
 def _prob_lowest(draws: xr.DataArray, decision: xr.Dataset) -> xr.DataArray:
     """Probability that a model has the lowest value; that of the decision for its criterion."""
     values = draws.sel(metric=PANEL_METRICS)
-    lowest = values == values.min("model")
+    lowest = is_lowest(values, "model")
     probability = (lowest / lowest.sum("model")).mean(DRAWS)
     if (criterion := decision.attrs["criterion"]) in PANEL_METRICS:
         decided = probability["metric"] == criterion

@@ -80,6 +80,9 @@ def test_equal_models_share_the_probability():
     groups = panel_groups(np.ones((1, 4, 2)), criterion="worst_dimension")
     lowest = joint_table(groups, level=0.8)["prob_lowest"]
     np.testing.assert_array_equal(lowest.sel(metric="mean"), [0.5, 0.5])
+    groups = panel_groups(np.tile([1.0, 1.0 + 1e-12], (1, 4, 1)), criterion="worst_dimension")
+    rounded = joint_table(groups, level=0.8)["prob_lowest"]
+    np.testing.assert_array_equal(rounded.sel(metric="mean"), [0.5, 0.5])
 
 
 def test_without_a_fit_there_is_no_posterior():
