@@ -1,6 +1,7 @@
 """Intervals of a bootstrapped profile, and the pairs of models that they separate."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -127,9 +128,8 @@ class BootstrappedProfile:
         level = self.bootstrap.level
         rows = []
         for models in self._model_blocks:
-            x, observed = (
-                self._difference(source, name, models) for source in ("resampled", "observed")
-            )
+            x = self._difference("resampled", name, models)
+            observed = self.observed_difference(name).isel(model=models)
             if self.bootstrap.interval == "studentized":
                 freedom = self._freedom(name).isel(model=models)
                 interval = symmetric_interval(x, observed, level=level, freedom=freedom)
@@ -143,8 +143,15 @@ class BootstrappedProfile:
 
     def observed_difference(self, name: str) -> xr.DataArray:
         """Return the observed differences of a metric, over (..., model, other)."""
-        models = np.arange(self.observed.sizes["model"])
-        return self._difference("observed", name, models)
+        if name not in self._observed_differences:
+            models = np.arange(self.observed.sizes["model"])
+            self._observed_differences[name] = self._difference("observed", name, models)
+        return self._observed_differences[name]
+
+    @cached_property
+    def _observed_differences(self) -> dict[str, xr.DataArray]:
+        """Observed differences that were computed already."""
+        return {}
 
     def joint_difference(self, name: str) -> dict[str, xr.DataArray]:
         """Return joint intervals of all differences of a metric, and adjusted p values.

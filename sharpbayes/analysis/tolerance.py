@@ -19,6 +19,9 @@ from sharpbayes.spec.weights import Tolerance
 # Metrics of a profile by the kinds of limits and margins that have another name.
 METRICS = {"dimension": "dimension_cvar", "worst_dimension": "dimension_cvar", "category": "cvar"}
 
+# The prompts of each category by themselves, and their resamples.
+Resampled = Mapping[str, tuple[ProfilePlan, BootstrappedProfile]]
+
 
 def tolerance_limits(tolerance: Tolerance) -> xr.DataArray:
     """Return every limit over (threshold)."""
@@ -47,7 +50,7 @@ def tolerance_group(
     *,
     observed: xr.Dataset,
     bootstrapped: BootstrappedProfile,
-    by_category: dict[str, BootstrappedProfile],
+    by_category: Resampled,
 ) -> xr.Dataset:
     """Return the group ``tolerance``: limits, observed values, bounds and verdicts.
 
@@ -65,13 +68,12 @@ def tolerance_group(
     limits = tolerance_limits(tolerance)
     doubt = 1 - tolerance.confidence
     sides = {"lower": doubt / limits.size, "upper": doubt}
-    plans = {name: plan.of_category(name) for name in by_category} | {"": plan}
-    resamples = by_category | {"": bootstrapped}
+    resampled = {**by_category, "": (plan, bootstrapped)}
     bounds = xr.concat(
         [
             xr.concat(
                 [
-                    _interval(plans, resamples, label, level=1 - 2 * share).sel(bound=side)
+                    _interval(resampled, label, level=1 - 2 * share).sel(bound=side)
                     for label in tolerance.limits
                 ],
                 limits["threshold"],
@@ -201,17 +203,10 @@ def select_value(data: xr.Dataset, label: str) -> xr.DataArray:
     return data[label]
 
 
-def _interval(
-    plans: Mapping[str, ProfilePlan],
-    resamples: Mapping[str, BootstrappedProfile],
-    label: str,
-    *,
-    level: float,
-) -> xr.DataArray:
+def _interval(by_category: Resampled, label: str, *, level: float) -> xr.DataArray:
     """Return the interval of what a limit is about, from those of its category or of all."""
     kind, _, name = label.partition(" ")
-    category = name if kind == "category" else ""
-    plan, resampled = plans[category], resamples[category]
+    plan, resampled = by_category[name if kind == "category" else ""]
     metric = limited_metric(label)
     bootstrap = resampled.bootstrap.model_copy(update={"level": level})
     interval = replace(resampled, bootstrap=bootstrap).interval(metric)
