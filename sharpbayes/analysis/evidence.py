@@ -5,7 +5,7 @@ import xarray as xr
 from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.expected_coverage import expected_coverage
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.analysis.tolerance import restrict_verdicts
+from sharpbayes.analysis.tolerance import limits_tails, restrict_verdicts
 from sharpbayes.analysis.unequal_judges import count_trials
 from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
 from sharpbayes.metrics.panel.evidence import count_prompts, saturation, ties
@@ -83,12 +83,10 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
         tail_unit="answer" if "sample" in plan.dim else "prompt",
     )
     tolerance = plan.weights.tolerance
-    limits_tails = tolerance is None or tolerance.limits_tails
+    tails = tolerance is None or limits_tails(tolerance)
     pairs = intervals[PAIRS]
     remarks = _remark_own_judges(evidence["judge_share"], plan.study.panel)
-    limits = state_limits(
-        evidence, profile.assign(pairs), limits_tails=limits_tails, remarks=remarks
-    )
+    limits = state_limits(evidence, profile.assign(pairs), limits_tails=tails, remarks=remarks)
     return evidence.assign_attrs(limits)
 
 

@@ -13,8 +13,10 @@ from sharpbayes.analysis.prompt_counts import describe_tail, has_mean, is_repeat
 from sharpbayes.analysis.tail_remarks import describe_saturation, describe_ties
 from sharpbayes.analysis.unequal_judges import is_judged_unequally, name_unequal_judges
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
+from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
 from sharpbayes.metrics.panel.evidence import FEW_SHARED, MIN_PROMPTS, MIN_TAIL, ROUNDING, has_tail
 from sharpbayes.metrics.stats.overlap import union_size
+from sharpbayes.metrics.stats.ranks import is_lowest
 
 # From this many prompts in the tail on, intervals of CVaR hold the truth in 95% and more of the
 # studies of six worlds; a lower alpha is suggested that leaves twice as many.
@@ -81,7 +83,7 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     """
     are_enough = bool(has_tail(evidence["tail_prompts"]).all())
     low = is_low(evidence) | _is_flat(evidence)
-    tells_lowest = are_enough and not low[int(evidence["cvar"].to_numpy().argmin())]
+    tells_lowest = are_enough and not low[_first_lowest(evidence)]
     tells_kept = are_enough and not (low & evidence["admissible"].to_numpy()).any()
     comparable = not is_judged_unequally(evidence)
     statements = {
@@ -105,7 +107,7 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
     is_short = ~has_tail(tail).to_numpy()
     if is_short.any():
         prompts = _fewest_prompts(evidence)
-        lowest = (evidence["cvar"] == evidence["cvar"].min()).to_numpy()
+        lowest = is_lowest(evidence["cvar"], "model").to_numpy()
         models = "" if is_short.all() else f" ({_list_models(evidence, is_short)})"
         unknown = f"cannot tell which model has the lowest {_cvar(evidence)}"
         if evidence.sizes["model"] == 1:
@@ -242,7 +244,7 @@ def _unresolved_pairs(evidence: xr.Dataset) -> list[tuple[str, str]]:
 
 def _ties(evidence: xr.Dataset) -> Iterator[str]:
     """Models that share the lowest tail risk."""
-    first = int(evidence["cvar"].to_numpy().argmin())
+    first = _first_lowest(evidence)
     tied = evidence["tied"].isel(model=first)
     others = evidence["other"].to_numpy()[tied.to_numpy()]
     if not others.size:
@@ -262,7 +264,7 @@ def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
     epsilon = evidence.attrs["epsilon"]
     swept = evidence["epsilon_cvar"].transpose("epsilon", "model")
     lowest = swept.sel(epsilon=epsilon).idxmin("model").item()
-    changed = swept[(swept.min("model") < swept.sel(model=lowest)).to_numpy()]
+    changed = swept[~is_lowest(swept, "model").sel(model=lowest).to_numpy()]
     if changed.sizes["epsilon"]:
         distance = abs(np.log(changed["epsilon"].to_numpy() / epsilon))
         nearest = changed[int(distance.argmin())]
@@ -278,7 +280,7 @@ def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
 
 def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """A lowest model that is not the lowest on the prompts of another one."""
-    first = int(evidence["cvar"].to_numpy().argmin())
+    first = _first_lowest(evidence)
     higher = evidence["cvar_difference_observed"].isel(model=first)
     if float(higher.max()) > 0:
         model, other = evidence["model"][first].item(), higher.idxmax("other").item()
@@ -292,8 +294,8 @@ def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
 
 def _depends_on_prompts(evidence: xr.Dataset, metric: str) -> bool:
     """Whether the model of lowest value is not the lowest on the prompts that it shares."""
-    lower = evidence[f"{metric}_difference_joint"].sel(bound="lower")
-    return bool((lower.isel(model=int(evidence[metric].to_numpy().argmin())) > 0).any())
+    interval = evidence[f"{metric}_difference_joint"]
+    return bool(lower_on_shared_prompts(evidence[metric], interval).any())
 
 
 def _reversed_pairs(evidence: xr.Dataset) -> Iterator[str]:
@@ -301,7 +303,7 @@ def _reversed_pairs(evidence: xr.Dataset) -> Iterator[str]:
     cvar = evidence["cvar"].to_numpy()
     lower = evidence["cvar_difference_joint"].sel(bound="lower").transpose("model", "other")
     is_reversed = (lower.to_numpy() > 0) & (cvar[:, None] < cvar)
-    is_reversed[cvar.argmin()] = False
+    is_reversed[_first_lowest(evidence)] = False
     names = evidence["model"].to_numpy()
     pairs = [f"{names[i]} lies above {names[j]}" for i, j in np.argwhere(is_reversed)]
     if pairs:
@@ -332,6 +334,11 @@ def _one_judge(evidence: xr.Dataset) -> Iterator[str]:
     """A single judge."""
     if evidence.attrs["judges"] == 1:
         yield "There is one judge only: nothing shows how far the numbers depend on it."
+
+
+def _first_lowest(evidence: xr.Dataset) -> int:
+    """Position of the model of lowest tail risk, the first of several."""
+    return int(is_lowest(evidence["cvar"], "model").to_numpy().argmax())
 
 
 def _list_models(evidence: xr.Dataset, where: NDArray[np.bool_]) -> str:

@@ -17,7 +17,7 @@ from sharpbayes.analysis.gate_study import (
 )
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.rare_differences import bound_rare_differences, raise_prompts_needed
-from sharpbayes.analysis.tolerance import select_value
+from sharpbayes.analysis.tolerance import limited_metric, select_value
 from sharpbayes.errors import SpecError
 from sharpbayes.metrics.panel.evidence import is_saturated, tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import (
@@ -28,20 +28,17 @@ from sharpbayes.metrics.panel.non_inferiority import (
     operating_characteristics,
     prompts_needed,
 )
+from sharpbayes.metrics.panel.profile import CVARS, MEANS
 from sharpbayes.metrics.stats.bounded_means import unseen_change
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.weights import Gate, Weights
 
-# Metrics of all prompts; others are of the tail alone.
-OF_ALL_PROMPTS = ("mean", "policy_score")
 # Resamples that are beyond a bound, at the least: fewer do not tell where it lies.
 LEAST_BEYOND = 20
 # Share of the doubt that a bound of CVaR keeps where the tail shows no answer at the scale's end.
 SEEN_DOUBT = 0.5
 ROUNDING = 1e-9
-# Kinds of margins that are about one tail, with its metric.
-TAILS = {"cvar": "cvar", "dimension": "dimension_cvar"}
 
 
 def required_gate(weights: SpecFile[Weights]) -> Gate:
@@ -151,7 +148,7 @@ def _unseen_bounds(
     confidence: float,
 ) -> xr.DataArray:
     """Return bounds (metric, bound) of what prompts can miss, for differences that do not vary."""
-    is_mean = values["metric"].isin(OF_ALL_PROMPTS)
+    is_mean = values["metric"].isin([*MEANS])
     share = is_mean.astype(float).where(is_mean, 1.0 - plan.weights.tail.alpha)
     units = plan.fewest_prompts.sel(model=[CANDIDATE, REFERENCE]).min().clip(min=1.0)
     fall, rise = unseen_change(values, units=units, share=share, most=most, doubt=1.0 - confidence)
@@ -271,9 +268,7 @@ def compared_metrics(margin: xr.DataArray) -> set[str]:
     >>> sorted(compared_metrics(margin))
     ['cvar', 'dimension_cvar']
     """
-    kinds = {str(label).partition(" ")[0] for label in margin["metric"].to_numpy()}
-    dimensions = kinds & {"dimension", "worst_dimension"}
-    return kinds - dimensions | ({"dimension_cvar"} if dimensions else set())
+    return {limited_metric(str(label)) for label in margin["metric"].to_numpy()}
 
 
 def gate_values(profile: xr.Dataset, margin: xr.DataArray) -> xr.DataArray:
@@ -293,9 +288,9 @@ def tail_errors(profile: xr.Dataset, margin: xr.DataArray) -> xr.DataArray:
 
 
 def _tail_error(profile: xr.Dataset, label: str) -> xr.DataArray:
-    """Return the standard error of a CVaR, missing for what is none."""
-    name = TAILS.get(label.partition(" ")[0])
-    if name is None:
+    """Return the standard error of a CVaR, missing for what is none, or the largest of several."""
+    name = limited_metric(label)
+    if name not in CVARS or label == "worst_dimension":
         return xr.full_like(select_value(profile, label), np.nan)
     return select_value(xr.Dataset({name: profile[f"{name}_error"]}), label)
 
@@ -335,10 +330,10 @@ def _freedom(margin: xr.DataArray, plan: ProfilePlan) -> xr.DataArray:
     of_dimension = tail_prompts(plan.table["harm"], alpha=alpha, weights=plan.target_weights())
 
     def count(label: str) -> xr.DataArray:
-        kind, _, dimension = label.partition(" ")
-        if kind in OF_ALL_PROMPTS:
+        dimension = label.partition(" ")[2]
+        if label in MEANS:
             return plan.effective_prompts
-        if kind == "cvar":
+        if label == "cvar":
             return plan.tail_prompts
         return of_dimension.sel(dimension=dimension) if dimension else of_dimension
 
@@ -350,7 +345,8 @@ def _largest_difference(
     comparison: Comparison, margin: xr.DataArray, plan: ProfilePlan
 ) -> xr.DataArray:
     """Return over (metric) how far two models can differ, with the drift of judges, if measured."""
-    of_log_risk = [label in ("mean", "cvar") for label in margin["metric"].to_numpy()]
+    variables = [(MEANS | CVARS)[limited_metric(str(x))] for x in margin["metric"].to_numpy()]
+    of_log_risk = np.array(variables) == "log_risk"
     limit = np.where(of_log_risk, plan.ceiling, 1.0) * (2 if comparison.anchors else 1)
     return xr.DataArray(limit, margin.coords, "metric")
 

@@ -7,11 +7,12 @@ import xarray as xr
 from sharpbayes.analysis.debiased import PEOPLE, PPI
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.responsiveness import metric_names
-from sharpbayes.metrics.stats.intervals import is_outside, percentile_interval
+from sharpbayes.metrics.stats.draws import DRAWS, central_interval
+from sharpbayes.metrics.stats.intervals import is_outside
+from sharpbayes.metrics.stats.ranks import is_lowest
 
 # Metrics of models that have one value each; the share of each dimension follows.
 PANEL_METRICS = ["cvar", "mean", "volatility", "policy_score"]
-DRAWS = ("chain", "draw")
 
 
 def joint_table(groups: Mapping[str, xr.Dataset], *, level: float) -> xr.Dataset:
@@ -87,9 +88,8 @@ def _crowd_parts(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.DataArray]:
 
 def _add_posterior(table: xr.Dataset, draws: xr.DataArray) -> xr.Dataset:
     """Add median and interval of the draws, and where they disagree with the bootstrap."""
-    stacked = draws.stack(replicate=DRAWS, create_index=False)
-    table["posterior_median"] = stacked.median("replicate", skipna=False)
-    table["posterior_interval"] = percentile_interval(stacked, level=table.attrs["level"])
+    table["posterior_median"] = draws.median(DRAWS, skipna=False)
+    table["posterior_interval"] = central_interval(draws, level=table.attrs["level"])
     table["disagree"] = is_outside(table["posterior_median"], table["bootstrap_interval"])
     table["disagree"] |= is_outside(table["observed"], table["posterior_interval"])
     return table.assign_attrs(posterior_note=draws.attrs["note"])
@@ -98,7 +98,7 @@ def _add_posterior(table: xr.Dataset, draws: xr.DataArray) -> xr.Dataset:
 def _prob_lowest(draws: xr.DataArray, decision: xr.Dataset) -> xr.DataArray:
     """Probability that a model has the lowest value; that of the decision for its criterion."""
     values = draws.sel(metric=PANEL_METRICS)
-    lowest = values == values.min("model")
+    lowest = is_lowest(values, "model")
     probability = (lowest / lowest.sum("model")).mean(DRAWS)
     if (criterion := decision.attrs["criterion"]) in PANEL_METRICS:
         decided = probability["metric"] == criterion

@@ -17,6 +17,7 @@ from sharpbayes.metrics.panel.missingness import (
 )
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import sub_indices
+from sharpbayes.metrics.stats.ranks import is_lowest
 
 Groups = dict[str, xr.Dataset]
 # Draws of each missing score, and the step in which the tipping point is sought.
@@ -78,7 +79,7 @@ def _can_be_lowest(bounds: xr.DataArray, observed: xr.DataArray) -> xr.DataArray
     low, high = bounds.transpose("bound", "model").drop_vars("bound")
     other = high.rename(model="other")
     lower = (low < other) | (low["model"] == other["other"])
-    can_be: xr.DataArray = lower.all("other") | (observed == observed.min())
+    can_be: xr.DataArray = lower.all("other") | is_lowest(observed, "model")
     return can_be
 
 
@@ -146,7 +147,7 @@ def _tilt(
     profiles = xr.concat([*_tilted(plan, missing, grid)], xr.DataArray(grid, dims="tilt"))
     profiles = profiles.assign_coords(tilt=grid)
     cvar = profiles["cvar"]
-    lowest = cvar.fillna(np.inf).argmin("model")
+    lowest = is_lowest(cvar, "model").argmax("model")
     changed = (lowest != lowest.isel(tilt=0)).to_numpy()
     names = cvar["model"].to_numpy()[lowest.to_numpy()]
     shown = {"tilt": listed}

@@ -82,10 +82,8 @@ def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
     profile = _add_tiers(plan.complete_profile(), interval, plan.weights)
     groups = {name: profile, f"{name}_interval": _drop_empty(interval)}
     if name == "profile" and tolerance is not None:
-        by_category = {
-            category: bootstrap_profile(plan.of_category(category))
-            for category in tolerance.category
-        }
+        plans = {category: plan.of_category(category) for category in tolerance.category}
+        by_category = {name: (one, bootstrap_profile(one)) for name, one in plans.items()}
         groups["tolerance"] = tolerance_group(
             plan,
             tolerance,

@@ -1,6 +1,7 @@
 """Intervals of a bootstrapped profile, and the pairs of models that they separate."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -112,7 +113,7 @@ class BootstrappedProfile:
         where resamples do not differ: such an interval is missing.
         """
         is_single = self.tail_prompts < 1.0 - ROUNDING
-        if not name.endswith("cvar") or not bool(is_single.any()):
+        if name not in profile.CVARS or not bool(is_single.any()):
             return interval
         lower, upper = (interval.sel(bound=side, drop=True) for side in ("lower", "upper"))
         unbounded = is_single & (interval["bound"] == "upper") & (lower < upper)
@@ -127,9 +128,8 @@ class BootstrappedProfile:
         level = self.bootstrap.level
         rows = []
         for models in self._model_blocks:
-            x, observed = (
-                self._difference(source, name, models) for source in ("resampled", "observed")
-            )
+            x = self._difference("resampled", name, models)
+            observed = self.observed_difference(name).isel(model=models)
             if self.bootstrap.interval == "studentized":
                 freedom = self._freedom(name).isel(model=models)
                 interval = symmetric_interval(x, observed, level=level, freedom=freedom)
@@ -143,8 +143,15 @@ class BootstrappedProfile:
 
     def observed_difference(self, name: str) -> xr.DataArray:
         """Return the observed differences of a metric, over (..., model, other)."""
-        models = np.arange(self.observed.sizes["model"])
-        return self._difference("observed", name, models)
+        if name not in self._observed_differences:
+            models = np.arange(self.observed.sizes["model"])
+            self._observed_differences[name] = self._difference("observed", name, models)
+        return self._observed_differences[name]
+
+    @cached_property
+    def _observed_differences(self) -> dict[str, xr.DataArray]:
+        """Observed differences that were computed already."""
+        return {}
 
     def joint_difference(self, name: str) -> dict[str, xr.DataArray]:
         """Return joint intervals of all differences of a metric, and adjusted p values.
@@ -178,12 +185,12 @@ class BootstrappedProfile:
         return difference.transpose(..., "model", "other")
 
     def _freedom(self, name: str) -> xr.DataArray:
-        """Number of prompts that carry a difference of two models: of a tail only those in it."""
-        has_tail = name not in ("mean", "policy_score")
-        fewer = _take_fewer(self.tail_prompts if has_tail else self.prompts)
+        """Number of prompts that carry a difference of two models: of no mean those in the tail."""
+        is_mean = name in profile.MEANS
+        fewer = _take_fewer(self.prompts if is_mean else self.tail_prompts)
         if self.shared is not None:
             sets = self.shared.sets
-            shared = self.shared.fewer_tail_prompts if has_tail else sets.n_shared
+            shared = sets.n_shared if is_mean else self.shared.fewer_tail_prompts
             fewer = shared.where(sets.are_enough, fewer)
         return fewer.clip(min=1.0)
 

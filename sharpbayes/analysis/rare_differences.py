@@ -7,8 +7,8 @@ import xarray as xr
 
 from sharpbayes.analysis.gate_study import CANDIDATE, REFERENCE
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.analysis.rare_harm import LEAST_CARRYING, MEANS, ROUNDING, reweight_prompts
-from sharpbayes.metrics.panel.profile import prompt_values
+from sharpbayes.analysis.rare_harm import LEAST_CARRYING, ROUNDING, reweight_prompts
+from sharpbayes.metrics.panel.profile import MEANS, prompt_values
 from sharpbayes.metrics.panel.tail import unit_weights
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval
 

@@ -7,15 +7,13 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.metrics.panel import profile
 from sharpbayes.metrics.panel.evidence import count_prompts
-from sharpbayes.metrics.panel.profile import weighted_mean
+from sharpbayes.metrics.panel.profile import CVARS, MEANS, weighted_mean
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval, carrying_units
 from sharpbayes.metrics.stats.resampling import bayesian_bootstrap_weights, block_size, bootstrap
 
-MEANS = tuple(metric.name for metric in profile.METRICS if metric.mean_of)
-# Values whose upper tail a CVaR is about.
-HARMED = {"cvar": "log_risk", "dimension_cvar": "harm"}
+# Tails of rare harm are bounded where limits and margins are about them.
+HARMED = {name: variable for name, variable in CVARS.items() if variable in {"log_risk", "harm"}}
 # Fewer prompts that carry a mean leave its bounds to what was not seen.
 LEAST_CARRYING = 5
 # A standard error below this share of the range of a mean is a rounding error, and so is such a

@@ -13,6 +13,7 @@ from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import join_names
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.panel.ranking import rank_agreement
+from sharpbayes.metrics.stats.ranks import is_lowest
 
 # Where each setting of a panel stands: group of results, variable and dimension.
 SETTINGS = {
@@ -124,7 +125,7 @@ def _compare(values: xr.DataArray, study: xr.DataArray, *, lower_is_better: bool
     dim = str(study.dims[0])
     ordered = [label for label in study[dim].to_numpy() if label != ALL]
     ours, theirs = (x.sel({dim: ordered}) for x in (study, values))
-    study_best, best = (_is_best(-x if lower_is_better else x, dim) for x in (ours, theirs))
+    study_best, best = (is_lowest(x if lower_is_better else -x, dim) for x in (ours, theirs))
     unit = {dim: ordered[int(study_best.argmax(dim))] if lower_is_better else ALL}
     tied = [theirs[dim].to_numpy()[row].tolist() for row in best.to_numpy()]
     names = [join_names(labels, most=len(labels)) for labels in tied]
@@ -137,9 +138,3 @@ def _compare(values: xr.DataArray, study: xr.DataArray, *, lower_is_better: bool
     }
     about = [name for name in ("kind", "value") if name in values.coords]
     return xr.Dataset(table).reset_coords(about).drop_attrs()
-
-
-def _is_best(x: xr.DataArray, dim: str) -> xr.DataArray:
-    """Where the largest value along a dimension is; equal values are all the largest."""
-    best = x.max(dim)
-    return x >= best - 1e-9 * abs(best)

@@ -11,9 +11,16 @@ from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
 from sharpbayes.metrics.panel.evidence import FEW_SHARED
+from sharpbayes.metrics.panel.profile import CVARS, MEANS
 from sharpbayes.metrics.stats.bounded_means import unseen_change
 from sharpbayes.metrics.stats.intervals import has_width
-from sharpbayes.spec.weights import WITHOUT_TAIL, Tolerance
+from sharpbayes.spec.weights import Tolerance
+
+# Metrics of a profile by the kinds of limits and margins that have another name.
+METRICS = {"dimension": "dimension_cvar", "worst_dimension": "dimension_cvar", "category": "cvar"}
+
+# The prompts of each category by themselves, and their resamples.
+Resampled = Mapping[str, tuple[ProfilePlan, BootstrappedProfile]]
 
 
 def tolerance_limits(tolerance: Tolerance) -> xr.DataArray:
@@ -43,7 +50,7 @@ def tolerance_group(
     *,
     observed: xr.Dataset,
     bootstrapped: BootstrappedProfile,
-    by_category: dict[str, BootstrappedProfile],
+    by_category: Resampled,
 ) -> xr.Dataset:
     """Return the group ``tolerance``: limits, observed values, bounds and verdicts.
 
@@ -61,13 +68,12 @@ def tolerance_group(
     limits = tolerance_limits(tolerance)
     doubt = 1 - tolerance.confidence
     sides = {"lower": doubt / limits.size, "upper": doubt}
-    plans = {name: plan.of_category(name) for name in by_category} | {"": plan}
-    resamples = by_category | {"": bootstrapped}
+    resampled = {**by_category, "": (plan, bootstrapped)}
     bounds = xr.concat(
         [
             xr.concat(
                 [
-                    _interval(plans, resamples, label, level=1 - 2 * share).sel(bound=side)
+                    _interval(resampled, label, level=1 - 2 * share).sel(bound=side)
                     for label in tolerance.limits
                 ],
                 limits["threshold"],
@@ -139,7 +145,7 @@ def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset
         return tolerance
     has_means = has_mean(evidence, alpha=float(evidence.attrs["alpha"]))
     enough = evidence["model"].copy(data=has_means)
-    is_carried = tolerance["threshold"].isin(WITHOUT_TAIL) | (tolerance["state"] == VERDICTS[1])
+    is_carried = tolerance["threshold"].isin([*MEANS]) | (tolerance["state"] == VERDICTS[1])
     is_carried = (is_carried & enough).transpose(*tolerance["state"].dims)
     state = tolerance["state"].where(is_carried, VERDICTS[-1])
     kept, exceeded = (state == word for word in VERDICTS[:2])
@@ -162,12 +168,27 @@ def restrict_decision(
     if "prob_within" in tolerance:
         chance, doubt = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
         by_fit = verdicts(chance >= 1.0 - doubt, chance <= doubt)
-        is_decided = is_carried | tolerance["threshold"].isin(WITHOUT_TAIL)
+        is_decided = is_carried | tolerance["threshold"].isin([*MEANS])
         tolerance = tolerance.assign(state=by_fit.where(is_decided, tolerance["state"]))
     restricted = restrict_verdicts(tolerance, evidence).drop_attrs(deep=True)
     if "prob_within" in tolerance:
         decision = decision.assign(state=restricted["state"].transpose("model", "threshold"))
     return decision if is_carried else decision.assign(verdict=restricted["verdict"])
+
+
+def limited_metric(label: str) -> str:
+    """Return the metric of a profile that a limit or a margin is about, by its label.
+
+    >>> limited_metric("policy_score"), limited_metric("dimension bias")
+    ('policy_score', 'dimension_cvar')
+    """
+    kind = label.partition(" ")[0]
+    return METRICS.get(kind, kind)
+
+
+def limits_tails(tolerance: Tolerance) -> bool:
+    """Return whether one of the limits is about a tail."""
+    return any(limited_metric(label) in CVARS for label in tolerance.limits)
 
 
 def select_value(data: xr.Dataset, label: str) -> xr.DataArray:
@@ -182,18 +203,11 @@ def select_value(data: xr.Dataset, label: str) -> xr.DataArray:
     return data[label]
 
 
-def _interval(
-    plans: Mapping[str, ProfilePlan],
-    resamples: Mapping[str, BootstrappedProfile],
-    label: str,
-    *,
-    level: float,
-) -> xr.DataArray:
+def _interval(by_category: Resampled, label: str, *, level: float) -> xr.DataArray:
     """Return the interval of what a limit is about, from those of its category or of all."""
     kind, _, name = label.partition(" ")
-    category = name if kind == "category" else ""
-    plan, resampled = plans[category], resamples[category]
-    metric = {"dimension": "dimension_cvar", "category": "cvar"}.get(kind, label)
+    plan, resampled = by_category[name if kind == "category" else ""]
+    metric = limited_metric(label)
     bootstrap = resampled.bootstrap.model_copy(update={"level": level})
     interval = replace(resampled, bootstrap=bootstrap).interval(metric)
     interval = _widen_by_unseen(plan, resampled.observed[metric], interval, doubt=(1 - level) / 2)
@@ -208,7 +222,7 @@ def _widen_by_unseen(
     if bool(stays.all()):
         return interval
     most = plan.ceiling if value.attrs["units"] == "nat" else 1.0
-    share = 1.0 - plan.weights.tail.alpha if str(value.name).endswith("cvar") else 1.0
+    share = 1.0 - plan.weights.tail.alpha if value.name in CVARS else 1.0
     prompts = plan.fewest_prompts.clip(min=1.0)
     fall, rise = unseen_change(value, units=prompts, share=share, most=most, doubt=doubt)
     unseen = xr.concat([value - fall, value + rise], interval["bound"]).transpose(*interval.dims)

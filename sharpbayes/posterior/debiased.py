@@ -11,7 +11,7 @@ from sharpbayes.analysis.debiased import PPI, panel_metrics
 from sharpbayes.metrics.panel.debiased import pairwise
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
-from sharpbayes.metrics.stats.intervals import percentile_interval
+from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.metrics.stats.multiplicity import holm
 from sharpbayes.posterior.panel import PanelMetrics
 from sharpbayes.posterior.replicates import Block, ReplicateDraws, measure_draws
@@ -76,9 +76,9 @@ def posterior_column(
         {
             "estimate": values.median("replicate", skipna=False),
             "error": values.std("replicate", ddof=1, skipna=False),
-            "interval": percentile_interval(values, level=level),
+            "interval": central_interval(values, level=level, dim="replicate"),
             "difference": pairs.median("replicate", skipna=False),
-            "difference_interval": percentile_interval(pairs, level=level),
+            "difference_interval": central_interval(pairs, level=level, dim="replicate"),
         }
     )
     return facts.expand_dims(estimator=[POSTERIOR]).assign_attrs(pooled=pooled)

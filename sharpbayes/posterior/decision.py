@@ -7,11 +7,12 @@ import xarray as xr
 
 from sharpbayes.analysis.tolerance import keeps_tolerance, select_value
 from sharpbayes.metrics.panel.comparison import cvar_difference, tiers, tiers_by_overlap, verdicts
+from sharpbayes.metrics.stats.draws import DRAWS
+from sharpbayes.metrics.stats.ranks import is_lowest
 from sharpbayes.spec.weights import Weights
 
 # Batches of draws in each chain; their means give the Monte Carlo error of a mean over all draws.
 BATCHES = 10
-DRAWS = ("chain", "draw")
 
 
 def add_tiers(
@@ -64,7 +65,7 @@ def decision(profile: xr.Dataset, weights: Weights, *, level: float) -> xr.Datas
     Source: SHARP, sections 3.2 and 3.3; expected loss: Berger 1985, chapter 1.
     """
     events = decision_events(profile, weights)
-    means = {name: x.mean(["chain", "draw"], skipna=False) for name, x in events.items()}
+    means = {name: x.mean(DRAWS, skipna=False) for name, x in events.items()}
     errors = {f"{name}_mcse": monte_carlo_error(x) for name, x in events.items()}
     limit = weights.tolerance.cvar if weights.tolerance is not None else None
     return decide(xr.Dataset(means | errors), weights, level=level).assign_attrs(
@@ -91,7 +92,7 @@ def decide(means: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
         table["verdict"] = verdicts(probability >= 1 - doubt, probability <= doubt)
     loss = table["expected_loss"].where(eligible_models(table, weights))
     # No model is selected where none is admissible.
-    return table.assign(selected=loss.notnull() & (loss == loss.min("model")))
+    return table.assign(selected=is_lowest(loss, "model"))
 
 
 def eligible_models(decision: xr.Dataset, weights: Weights) -> xr.DataArray:
@@ -118,7 +119,7 @@ def decision_events(profile: xr.Dataset, weights: Weights) -> dict[str, xr.DataA
     known = loss.notnull()
     different = known & known.rename(model="other")
     different &= loss["model"] != loss["model"].rename(model="other")
-    best = loss.min("model")
+    best, is_best = loss.min("model"), is_lowest(loss, "model")
     numbers = np.arange(1, int(profile["tier"].max()) + 1)
     tier = xr.DataArray(numbers, {"tier": numbers}, "tier")
     within = xr.full_like(loss, np.nan)
@@ -128,7 +129,7 @@ def decision_events(profile: xr.Dataset, weights: Weights) -> dict[str, xr.DataA
         "prob_admissible": within,
         "prob_less": lower.where(different),
         "prob_tier": (profile["tier"] == tier).transpose(..., "tier"),
-        "prob_best": (loss == best) / (loss == best).sum("model"),
+        "prob_best": is_best / is_best.sum("model"),
         "expected_loss": loss - best,
     }
     return {name: event.astype(float) for name, event in events.items()}
@@ -143,9 +144,9 @@ def monte_carlo_error(x: xr.DataArray) -> xr.DataArray:
     """
     number = min(BATCHES, x.sizes["draw"])
     size = x.sizes["draw"] // number
-    kept = x.isel(draw=slice(0, number * size)).transpose("chain", "draw", ...).to_numpy()
+    kept = x.isel(draw=slice(0, number * size)).transpose(*DRAWS, ...).to_numpy()
     means = kept.reshape(-1, number, size, *kept.shape[2:]).mean(2)
     means = means.reshape(-1, *means.shape[2:])
-    rest = [dim for dim in x.dims if dim not in ("chain", "draw")]
+    rest = [dim for dim in x.dims if dim not in DRAWS]
     coords = {name: x[name] for name in rest if name in x.coords}
     return xr.DataArray(means.std(0, ddof=1) / np.sqrt(len(means)), coords, rest)

@@ -9,7 +9,7 @@ from sharpbayes.bayes.design.design import Floats, dim_name
 from sharpbayes.bayes.predict.replication import flatten_draws
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
-from sharpbayes.metrics.stats.intervals import percentile_interval
+from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.posterior.replicates import ReplicateDraws
 
@@ -56,7 +56,7 @@ def latent_harshness(study: CrowdStudy, draws: ReplicateDraws) -> xr.Dataset | N
         known = enough[first] & enough[second]
         for a, b in zip(first[known], second[known], strict=True):
             gap = mean[:, a] - mean[:, b]
-            interval = percentile_interval(xr.DataArray(gap, dims="replicate"), level=level)
+            interval = central_interval(xr.DataArray(gap, dims="draw"), level=level, dim="draw")
             median[a, b] = np.median(gap)
             median[b, a] = -median[a, b]
             bounds[a, b] = interval

@@ -15,6 +15,7 @@ from sharpbayes.bayes.design.design import Design, ScaleRatings, Term, TermKind
 from sharpbayes.bayes.design.judge_errors import FAMILY, JUDGE, MACHINE, error_column
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.errors import format_percent
+from sharpbayes.metrics.stats.draws import DRAWS, central_interval
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
 
 # Numbers of random streams: of the people who replace judges, and of their ratings.
@@ -197,18 +198,15 @@ def mean_of_term(
 
 def summarise(name: str, draws: xr.DataArray, level: float) -> Iterator[tuple[str, xr.DataArray]]:
     """Yield mean and interval of draws, by their names."""
-    over, tail = ["chain", "draw"], (1 - level) / 2
-    bounds = draws.quantile([tail, 1 - tail], over, skipna=False).rename(quantile="bound")
-    yield f"{name}_mean", draws.mean(over, skipna=False)
-    interval = bounds.assign_coords(bound=["lower", "upper"]).transpose(..., "bound")
-    yield f"{name}_interval", interval
+    yield f"{name}_mean", draws.mean(DRAWS, skipna=False)
+    yield f"{name}_interval", central_interval(draws, level=level)
 
 
 def _summaries(name: str, draws: xr.DataArray, level: float) -> Iterator[tuple[str, xr.DataArray]]:
     """Yield mean, interval and probability to be above the neutral value."""
     yield from summarise(name, draws, level)
-    over, neutral = ["chain", "draw"], 1.0 if name == "discrimination" else 0.0
-    above = (draws > neutral).mean(over).where(draws.notnull().all(over))
+    neutral = 1.0 if name == "discrimination" else 0.0
+    above = (draws > neutral).mean(DRAWS).where(draws.notnull().all(DRAWS))
     yield f"{name}_probability", above
 
 

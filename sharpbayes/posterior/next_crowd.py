@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.bayes.predict.replication import thin
 from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import monte_carlo_error
 from sharpbayes.posterior.hypothetical_crowd import RaterItems, expect_ratings
@@ -188,10 +189,16 @@ def _open_pairs(
     ordered = [(a, b) if mean[a] - mean[b] >= effect[a, b] else (b, a) for a, b in compared]
     first, second = np.array(ordered, dtype=np.intp).reshape(-1, 2).T
     difference = flat[:, first] - flat[:, second] - effect[first, second]
-    is_open = np.quantile(difference, (1 - level) / 2, axis=0) <= 0.0
+    is_open = _bounds(difference, level)[0] <= 0.0
     first, second = first[is_open], second[is_open]
     labels = tuple(f"{names[a]} - {names[b]}" for a, b in zip(first, second, strict=True))
     return Pairs(first, second, difference[:, is_open], labels), len(compared)
+
+
+def _bounds(difference: Floats, level: float) -> Floats:
+    """Bounds (bound, pair) of the central interval of draws of differences (draw, pair)."""
+    draws = xr.DataArray(difference, dims=("draw", "pair"))
+    return central_interval(draws, level=level, dim="draw").to_numpy().T
 
 
 def _list_kinds(
@@ -337,7 +344,7 @@ def _pair_widths(
 ) -> xr.Dataset:
     """Widths of the intervals of the open pairs, now and after the list up to a size."""
     level = metrics.study.spec.bootstrap.level
-    low, high = np.quantile(pairs.difference, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    low, high = _bounds(pairs.difference, level)
     explained = np.diag(listed.explained(size)) if pairs.labels else np.zeros(0)
     variance = pairs.difference.var(0)
     share = np.clip(explained / np.where(variance > 0, variance, 1.0), 0.0, 1.0)

@@ -18,7 +18,8 @@ import xarray as xr
 from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
 from sharpbayes.bayes.design.design import Floats
-from sharpbayes.posterior.decision import DRAWS, monte_carlo_error
+from sharpbayes.metrics.stats.draws import DRAWS
+from sharpbayes.posterior.decision import monte_carlo_error
 
 # Powers of the derivative that sensitivity is, as in the source.
 STEP = (0.99, 1.01)

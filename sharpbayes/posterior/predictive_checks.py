@@ -9,14 +9,14 @@ from scipy.special import ndtri
 
 from sharpbayes.bayes.design.design import Floats, ScaleRatings, dim_name
 from sharpbayes.data.ratings import Factor, Ratings
+from sharpbayes.metrics.stats.draws import DRAWS, central_interval
 from sharpbayes.posterior.dependence_checks import dependence_checks, list_remedies
 from sharpbayes.posterior.replicates import Categories, ReplicateDraws, measure_draws
 from sharpbayes.posterior.study_metrics import StudyMetrics
 
-DRAWS = ["chain", "draw"]
 # Largest probability of any false alarm over all checks of a study.
 FAMILYWISE = 0.05
-SHOWN_QUANTILES = (0.025, 0.975)
+SHOWN_LEVEL = 0.95
 NOTE = (
     "{checks} checks of observed ratings against replicated ones of the same cells. If the model "
     "is right, one or more of them fail with a probability of at most {familywise:.0%}."
@@ -130,12 +130,12 @@ def _describe_failures(
     for index in np.argwhere(fails.to_numpy()):
         cell = dict(zip(fails.dims, index, strict=True))
         observed = float(table[f"{name}_observed"].isel(cell))
-        values = replicated[name].isel(cell).to_numpy().ravel()
-        low, high = np.quantile(values, SHOWN_QUANTILES)
+        values = replicated[name].isel(cell)
+        low, high = central_interval(values, level=SHOWN_LEVEL).to_numpy()
         labels = ", ".join(str(fails[dim].to_numpy()[i]) for dim, i in cell.items())
         yield (
             f"{name.replace('_', ' ')}{' of ' * bool(labels)}{labels}: observed {observed:.3f}, "
-            f"replicated {values.mean():.3f} ({low:.3f} to {high:.3f})"
+            f"replicated {float(values.mean()):.3f} ({low:.3f} to {high:.3f})"
         )
 
 

@@ -19,8 +19,9 @@ from sharpbayes.bayes.predict.psis import largest_good_k
 from sharpbayes.bayes.predict.replication import joint_log_likelihood
 from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
 from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.metrics.stats.draws import DRAWS
 from sharpbayes.posterior.crowd import CrowdMetrics
-from sharpbayes.posterior.decision import DRAWS, criterion, decide, decision_events
+from sharpbayes.posterior.decision import criterion, decide, decision_events
 from sharpbayes.posterior.power_scaling import (
     STEP,
     pareto_k,

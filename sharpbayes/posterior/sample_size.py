@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.predict.replication import thin
 from sharpbayes.execution.threads import current_map
 from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.stats.intervals import percentile_interval
+from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import BATCHES, monte_carlo_error
 from sharpbayes.posterior.panel import PanelMetrics
@@ -276,6 +276,5 @@ def _differences(values: xr.DataArray, unit: str) -> xr.DataArray:
 
 def _bounds(difference: xr.DataArray, level: float) -> tuple[xr.DataArray, xr.DataArray]:
     """Return the bounds of the central interval over all draws."""
-    stacked = difference.stack(replicate=("chain", "draw"), create_index=False)
-    bounds = percentile_interval(stacked, level=level)
+    bounds = central_interval(difference, level=level)
     return bounds.isel(bound=0, drop=True), bounds.isel(bound=1, drop=True)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design.design import Design, ScaledCovariate
 from sharpbayes.bayes.predict.replication import flatten_draws
 from sharpbayes.errors import format_list, format_percent
+from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
 
 Floats = NDArray[np.float64]
@@ -45,11 +46,11 @@ def slopes_table(posterior: xr.Dataset, design: Design, *, level: float) -> xr.D
         "level_label": (("slope",), list(labels)),
         "probability": (("slope",), (slopes > 0).mean(axis=0)),
     }
-    tails = [(1 - level) / 2, (1 + level) / 2]
     for prefix, factor in (("", 1.0), ("step_", np.array(steps)), ("range_", np.array(ranges))):
         scaled = slopes * factor
         table[f"{prefix}mean"] = (("slope",), scaled.mean(axis=0))
-        bounds = np.quantile(scaled, tails, axis=0).T
+        draws = xr.DataArray(scaled, dims=("draw", "slope"))
+        bounds = central_interval(draws, level=level, dim="draw").to_numpy()
         table[f"{prefix}interval"] = (("slope", "bound"), bounds)
     for name in CONSTANTS:
         table[name] = (("covariate",), [getattr(x, name) for x in design.covariates])

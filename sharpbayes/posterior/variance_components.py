@@ -11,7 +11,7 @@ from sharpbayes.bayes.predict.replication import flatten_draws
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.panel.variance_components import COMPONENTS, share_of_variance
-from sharpbayes.metrics.stats.intervals import percentile_interval
+from sharpbayes.metrics.stats.draws import central_interval
 
 # Components by the columns of a term; other terms with a judge are `judge x answer`.
 NAMES = {
@@ -64,7 +64,7 @@ def latent_variances(
     table = {}
     for name, x in (("variance", variance), ("share", share_of_variance(variance))):
         table[f"latent_{name}"] = x.median("replicate", skipna=False)
-        table[f"latent_{name}_interval"] = percentile_interval(x, level=level)
+        table[f"latent_{name}_interval"] = central_interval(x, level=level, dim="replicate")
     note = LATENT_NOTE.format(link=design.link, level=format_percent(level))
     return xr.Dataset(table).assign_attrs(latent_note=note)
 

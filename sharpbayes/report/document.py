@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.stats.draws import DRAWS, central_interval
 from sharpbayes.report.approval import FIELDS
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.summary import answer, failed, remarks, verdict
@@ -94,10 +95,10 @@ def _without_draws(group: xr.DataTree) -> xr.Dataset:
     data = group.to_dataset()
     if "chain" not in data.dims:
         return data
-    level = (1 + np.array([-1.0, 1.0]) * float(group.attrs["level"])) / 2
     numbers = data.map(lambda values: values.astype(float))
-    mean = numbers.mean(["chain", "draw"], skipna=False).expand_dims("estimate")
-    bounds = numbers.quantile(level, ["chain", "draw"]).rename(quantile="estimate")
+    mean = numbers.mean(DRAWS, skipna=False).expand_dims("estimate")
+    interval = central_interval(numbers, level=float(group.attrs["level"]))
+    bounds = interval.rename(bound="estimate")
     joined = xr.concat([mean, bounds.drop_vars("estimate")], "estimate")
     return joined.assign_coords(estimate=["mean", "lower", "upper"]).transpose(..., "estimate")
 

@@ -7,9 +7,10 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_count, format_percent
+from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.report.tables.crowd import ALL_ITEMS, SIGNIFICANT, list_reasons, name_scale
 from sharpbayes.report.tables.declaration import Labels, View
-from sharpbayes.report.tables.format import central_interval, estimate, number, value_and_interval
+from sharpbayes.report.tables.format import estimate, number, value_and_interval
 from sharpbayes.report.tables.panel import pairs_where
 from sharpbayes.report.wording import is_fitted, probability_text
 
@@ -185,8 +186,8 @@ class GroupDifferences:
         pairs = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
         if "hm_size_effect" in pairs:
             gap = gap - float(pairs["hm_size_effect"].sel(group=high, other=low))
-        interval = central_interval(gap, self._level())
-        known = estimate(gap.median(), interval)
+        interval = central_interval(gap, level=self._level())
+        known = estimate(gap.median(skipna=False), interval)
         if not interval[0] <= observed <= interval[1]:
             return f"; the posterior contradicts it, with {known}"
         return f"; the posterior has {known}"

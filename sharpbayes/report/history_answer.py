@@ -5,6 +5,7 @@ from itertools import pairwise
 import xarray as xr
 
 from sharpbayes.errors import format_count, format_list, join_names
+from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.report.layout import PANEL
 from sharpbayes.report.panel_decision import CANNOT_TELL
 from sharpbayes.report.tables.format import number
@@ -87,7 +88,7 @@ def _moves(data: xr.Dataset) -> list[str]:
     moves: dict[bool, list[str]] = {True: [], False: []}
     for metric in (name for name in MOVED if name in data["metric"]):
         rows = data[["observed", "bootstrap_interval"]].sel(metric=metric)
-        tells = data["tells_tails" if metric == "cvar" else "tells_means"]
+        tells = data["tells_tails" if metric in CVARS else "tells_means"]
         for earlier, later in pairwise(_releases(data)):
             if not bool(tells.sel(release=[earlier, later]).all()):
                 continue

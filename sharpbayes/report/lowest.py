@@ -2,6 +2,7 @@
 
 import xarray as xr
 
+from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import (
     labels_where,
@@ -44,13 +45,16 @@ def similar_models(view: View, metric: str) -> list[str]:
     return labels_where(~((lower > 0) | (upper < 0)))
 
 
-def lower_on_shared_prompts(view: View, metric: str) -> list[str]:
+def lower_models(view: View, metric: str) -> list[str]:
     """Return the models that are lower than the lowest observed one on the prompts of both.
 
     There are such where models have other prompts: the lowest one then has easier ones.
     """
-    difference = _difference_to_others(view, metric)
-    return [] if difference is None else labels_where(difference[0] > 0)
+    path = f"profile_interval/{metric}_difference_joint"
+    if path not in view:
+        return []
+    is_lower = lower_on_shared_prompts(view[f"profile/{metric}"], view[path])
+    return labels_where(is_lower.sel(model=models_by_risk(view)))
 
 
 def _difference_to_others(view: View, metric: str) -> tuple[xr.DataArray, xr.DataArray] | None:
@@ -69,7 +73,7 @@ def is_distinguished(view: View, metric: str) -> bool:
         f"profile_interval/{metric}_difference_joint" in view
         and len(observed_lowest(view, metric)) == 1
         and not similar_models(view, metric)
-        and not lower_on_shared_prompts(view, metric)
+        and not lower_models(view, metric)
     )
 
 

@@ -21,7 +21,7 @@ from sharpbayes.report.lowest import (
     is_disputed,
     is_distinguished,
     likely_lowest,
-    lower_on_shared_prompts,
+    lower_models,
     observed_lowest,
     probability_of_lowest,
     similar_models,
@@ -308,7 +308,7 @@ class PanelAnswer:
 
     def _depends_on_prompts(self, metric: str) -> bool:
         """Whether the lowest model is lowest by having other prompts, as far as no fit tells."""
-        return not is_fitted(self.view) and bool(lower_on_shared_prompts(self.view, metric))
+        return not is_fitted(self.view) and bool(lower_models(self.view, metric))
 
     @property
     def has_other_judges(self) -> bool:
@@ -359,7 +359,7 @@ class PanelAnswer:
         verb, estimate = "has" if len(names) == 1 else "share", bootstrap_estimate(row)
         similar = similar_models(self.view, metric)
         others = f", not distinguishable from {join_names(similar)}" if similar else ""
-        if lower := lower_on_shared_prompts(self.view, metric):
+        if lower := lower_models(self.view, metric):
             others += f", and a higher one than {join_names(lower)} on the prompts of both"
         return f"{join_names(names)} {verb} the lowest {METRICS[metric]}, {estimate}{others}"
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import xarray as xr
 
 from sharpbayes.errors import join_names
+from sharpbayes.metrics.stats.draws import DRAWS
+from sharpbayes.metrics.stats.ranks import is_lowest
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import percent
 from sharpbayes.report.wording import contained_sources, posterior_estimate, probability_text
@@ -13,7 +15,6 @@ from sharpbayes.report.wording import contained_sources, posterior_estimate, pro
 # Models that are the lowest with a smaller probability are not named, nor are fewer draws in which
 # several share the lowest.
 NAMED = 0.05
-DRAWS = ("chain", "draw")
 
 
 def describe_lowest(
@@ -71,7 +72,7 @@ def share_of_ties(view: View) -> Ties | None:
     if "posterior_profile/cvar" not in view:
         return None
     cvar = view["posterior_profile/cvar"]
-    lowest = cvar == cvar.min("model")
+    lowest = is_lowest(cvar, "model")
     is_shared = lowest.sum("model") > 1
     share = float(is_shared.mean())
     if share < NAMED:

@@ -7,8 +7,8 @@ import numpy as np
 import tomlkit
 import xarray as xr
 
+from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.report.layout import read_weights
-from sharpbayes.report.tables.format import central_interval
 from sharpbayes.report.weights_by_hand import USABLE, fixed_toml
 from sharpbayes.spec.weights import Weights
 
@@ -113,8 +113,9 @@ def _posterior(
     if group not in results:
         return None
     data, level = results[group].to_dataset().sel(cell), float(results[group].attrs["level"])
+    interval = central_interval(data, level=level)
     return [
-        [_number(x) for x in (np.median(data[name]), *central_interval(data[name], level).values)]
+        [_number(x) for x in (np.median(data[name]), *interval[name].to_numpy())]
         for name in METRICS
     ]
 

@@ -18,8 +18,6 @@ from sharpbayes.spec.base import (
 
 # Weights of a panel that names none.
 DEFAULT_WEIGHTS = "sharp"
-# Limits of a tolerance that are not about a tail.
-WITHOUT_TAIL = ("mean", "policy_score")
 
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
 
@@ -81,11 +79,6 @@ class Tolerance(Spec):
             for kind, limits in (("dimension", self.dimension), ("category", self.category))
             for name, limit in limits.items()
         }
-
-    @property
-    def limits_tails(self) -> bool:
-        """Whether one of the limits is about a tail."""
-        return not {*self.limits} <= {*WITHOUT_TAIL}
 
 
 class Gate(Spec):

@@ -14,6 +14,7 @@ from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.execution.tasks import Execution, compute_parts, from_arrays, to_arrays
 from sharpbayes.execution.threads import thread_map, use_map
+from sharpbayes.metrics.stats.draws import DRAWS, central_interval
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import add_tiers, decision
 from sharpbayes.posterior.fit_data import replicate_draws
@@ -29,7 +30,6 @@ from sharpbayes.workflows.context import Groups, RunContext
 WeightsFiles = Mapping[str, SpecFile[Weights]]
 
 BASELINE = "baseline"
-DRAWS = ("chain", "draw")
 DECISIONS = ("prob_admissible", "prob_best", "expected_loss", "prob_less", "selected")
 
 
@@ -167,17 +167,18 @@ def _summarise_panel(study: PanelStudy, draws: ReplicateDraws, weights: WeightsF
 
 
 def _summarise_draws(metrics: xr.Dataset, *, level: float) -> xr.Dataset:
-    """Return the median, interval and sd of every number of posterior metrics."""
+    """Return the median, interval and sd of every number of posterior metrics.
+
+    Missing where a draw is, as in :func:`sharpbayes.metrics.stats.draws.central_interval`.
+    """
     names = [name for name in metrics if metrics[name].dtype.kind == "f"]
     draws = metrics[names].reset_coords(drop=True)
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    bounds = draws.quantile(tails, DRAWS).rename(quantile="bound")
-    bounds = bounds.assign_coords(bound=["lower", "upper"]).transpose(..., "bound")
+    interval, sd = central_interval(draws, level=level), draws.std(DRAWS, skipna=False)
     return xr.merge(
         [
-            draws.median(DRAWS),
-            bounds.rename({name: f"{name}_interval" for name in names}),
-            draws.std(DRAWS).rename({name: f"{name}_sd" for name in names}),
+            draws.median(DRAWS, skipna=False),
+            interval.rename({name: f"{name}_interval" for name in names}),
+            sd.rename({name: f"{name}_sd" for name in names}),
         ]
     )
 

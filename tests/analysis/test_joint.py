@@ -57,8 +57,9 @@ def test_an_interval_without_the_other_centre_disagrees(draws):
     disagree = joint_table(panel_groups(draws), level=0.8)["disagree"]
     assert disagree.sel(metric="cvar").values.tolist() == [False, True]
     draws[0, 0, 1] = np.nan  # missing values do not disagree
-    disagree = joint_table(panel_groups(draws), level=0.8)["disagree"]
-    assert disagree.sel(metric="cvar", model="b").item() is True  # the observed value is outside
+    table = joint_table(panel_groups(draws), level=0.8).sel(metric="cvar", model="b")
+    assert table["disagree"].item() is False
+    assert np.isnan([table["posterior_median"], *table["posterior_interval"]]).all()
     groups = panel_groups(draws)
     groups["profile"] = profile([1.0, np.nan])
     groups["profile_interval"] = profile([[0.0, 2.0], [np.nan] * 2], "bound", interval_note="")
@@ -79,6 +80,9 @@ def test_equal_models_share_the_probability():
     groups = panel_groups(np.ones((1, 4, 2)), criterion="worst_dimension")
     lowest = joint_table(groups, level=0.8)["prob_lowest"]
     np.testing.assert_array_equal(lowest.sel(metric="mean"), [0.5, 0.5])
+    groups = panel_groups(np.tile([1.0, 1.0 + 1e-12], (1, 4, 1)), criterion="worst_dimension")
+    rounded = joint_table(groups, level=0.8)["prob_lowest"]
+    np.testing.assert_array_equal(rounded.sel(metric="mean"), [0.5, 0.5])
 
 
 def test_without_a_fit_there_is_no_posterior():

@@ -296,3 +296,30 @@ def test_models_that_were_scored_more_often_are_not_compared(tmp_path, trials, a
     text = " ".join(answer(results))
     assert ("The values of each model are those of its own judges" in text) == are_unequal
     assert "can be compared" not in text or not are_unequal
+
+
+def test_observed_differences_are_computed_once(monkeypatch):
+    values = xr.DataArray(
+        np.random.default_rng(1).normal(size=(40, 3)), dims=("replicate", "model")
+    )
+    resampled = xr.Dataset({"mean": values.assign_attrs(units="nat")})
+    prompts = xr.DataArray(np.full(3, 30.0), dims="model")
+    bootstrapped = BootstrappedProfile(
+        resampled.mean("replicate", keep_attrs=True),
+        resampled,
+        None,
+        prompts=prompts,
+        tail_prompts=prompts / 20,
+        ceiling=20.0,
+        bootstrap=Bootstrap(),
+    )
+    sources, difference = [], BootstrappedProfile._difference
+    monkeypatch.setattr(
+        BootstrappedProfile,
+        "_difference",
+        lambda self, *args: (sources.append(args[0]), difference(self, *args))[1],
+    )
+    assert set(bootstrapped.compare_models("mean")) == {
+        f"mean_difference{end}" for end in ("", "_observed", "_joint", "_p")
+    }
+    assert sources.count("observed") == 1

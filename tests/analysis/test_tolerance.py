@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import keeps_tolerance, restrict_decision, restrict_verdicts
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.report.layout import read_weights
@@ -237,3 +238,14 @@ def test_check_names_shares_and_limits_of_categories_that_are_not_there(tmp_path
         f"{path}:3: population.category: no share of 'race'; every category in the data needs one\n"
         f"{path}:7: tolerance.category.law: no prompt has the category 'law', there are age, race"
     )
+
+
+def test_the_plan_of_a_category_is_made_once(tmp_path, monkeypatch):
+    names, of_category = [], ProfilePlan.of_category
+    monkeypatch.setattr(
+        ProfilePlan,
+        "of_category",
+        lambda self, name: (names.append(name), of_category(self, name))[1],
+    )
+    measured(tmp_path, frame(prompts=30), roles=KIND, weights=LIMITS.format(cvar=30.0))
+    assert names == ["age"]

@@ -6,6 +6,7 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd import measure_crowd
 from sharpbayes.analysis.panel import measure_panel
+from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.study import read_study
 from sharpbayes.analysis.target_population import population_counts, population_responsiveness
 from sharpbayes.bayes.design.indexing import build_design
@@ -16,6 +17,7 @@ from sharpbayes.metrics.stats.metric import Metric
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.study_metrics import study_metrics
 from sharpbayes.spec.load import load_study
+from sharpbayes.spec.study import Bootstrap
 
 FEW = ("bootstrap.replicates=20", "crowd.permutations=0")
 
@@ -78,3 +80,30 @@ def test_a_new_metric_of_a_panel_is_one_entry(monkeypatch):
     assert groups["profile_interval"]["radius_mean"].dims == ("model", "bound")
     posterior = posterior_of(study, files.model.spec)["radius_mean"].isel(chain=0, draw=1)
     np.testing.assert_allclose(posterior, wanted)
+
+
+def test_a_metric_is_declared_to_be_a_mean_or_a_cvar():
+    meaning = {metric.name: metric.meaning for metric in profile.METRICS}
+    assert set(profile.CVARS) == {name for name, text in meaning.items() if text.startswith("CVaR")}
+    means = {name for name, text in meaning.items() if text.startswith("mean ")}
+    assert set(profile.MEANS) == means
+
+
+def test_the_interval_of_a_cvar_follows_from_its_declaration(monkeypatch):
+    monkeypatch.setitem(profile.CVARS, "worst_radius", "radius")
+    values = xr.DataArray(np.linspace(0.2, 0.6, 41)[:, None], dims=("replicate", "model"))
+    values.attrs["units"] = "1"
+    resampled = xr.Dataset({"worst_radius": values, "worst_radius_error": values * 0.0 + 0.1})
+    bootstrapped = BootstrappedProfile(
+        resampled.isel(replicate=20),
+        resampled,
+        None,
+        prompts=xr.DataArray([10.0], dims="model"),
+        tail_prompts=xr.DataArray([0.5], dims="model"),
+        ceiling=20.0,
+        bootstrap=Bootstrap(),
+    )
+    # Less than one prompt in the tail: nothing bounds it.
+    assert bootstrapped.interval("worst_radius").sel(bound="upper").item() == 1.0
+    monkeypatch.delitem(profile.CVARS, "worst_radius")
+    assert bootstrapped.interval("worst_radius").sel(bound="upper").item() < 0.7

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.posterior.decision import DRAWS
+from sharpbayes.metrics.stats.draws import DRAWS
 from sharpbayes.posterior.power_scaling import (
     STEP,
     pareto_k,

@@ -8,7 +8,7 @@ import xarray as xr
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.prior import draw_prior
-from sharpbayes.posterior.decision import DRAWS
+from sharpbayes.metrics.stats.draws import DRAWS
 from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.prior_sensitivity import ALL_PRIORS, prior_sensitivity
 from sharpbayes.posterior.replicates import ReplicateDraws

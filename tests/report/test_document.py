@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.document import document, group_document
+from sharpbayes.report.document import document, group_document, weighed_document
 from sharpbayes.report.summary import summary
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results
@@ -31,6 +31,19 @@ def test_what_there_is_one_of_for_each_unit_stays_in_the_file(tmp_path):
         "files": [str(tmp_path / "c.nc")],
         "comparison": {"elpd": {"a": -1.0, "b": -2.0}, "weight": {"a": 1.0, "b": None}},
     }
+
+
+def test_a_metric_that_a_draw_lacks_has_neither_mean_nor_interval():
+    values = np.arange(202.0).reshape(1, 101, 2)
+    values[0, 3, 1] = np.nan
+    draws = xr.Dataset(
+        {"cvar": (("chain", "draw", "model"), values)}, {"model": ["a", "b"]}, {"level": 0.5}
+    )
+    tree = xr.DataTree.from_dict({"/eu/posterior_profile": draws})
+    tree["eu"].attrs = {"title": "EU", "weights_sha256": ""}
+    written = weighed_document(tree)["weights"]["eu"]["posterior_profile"]["cvar"]
+    assert written["a"] == {"mean": 100.0, "lower": 50.0, "upper": 150.0}
+    assert written["b"] == {"mean": None, "lower": None, "upper": None}
 
 
 def test_the_document_has_both_answers_and_their_stability():

@@ -25,9 +25,10 @@ def compare_raters(  # noqa: PLR0917 - numba knows no keyword-only arguments
 
     ``first`` is the first rating of each item, and the number of ratings; ``rater`` (rating) those
     of an item in increasing order; ``score`` and ``residual`` (draw, rating); ``frequency`` (draw,
-    rater, score) how often a rater gives a score. The result (draw, 2) has the mean square of
+    rater, score) how often a rater gives a score. The result (draw, 4) has the mean square of
     the correlations of residuals, weighted by shared items, and the largest excess of equal scores
-    in standard deviations, both of pairs with ``least`` shared items or more.
+    in standard deviations, both of pairs with ``least`` shared items or more, and the two raters
+    of that excess, -1 where there is none.
     """
     raters = frequency.shape[1]
     shared = np.zeros((raters, raters))
@@ -53,7 +54,8 @@ def compare_raters(  # noqa: PLR0917 - numba knows no keyword-only arguments
 def _summarise(  # noqa: PLR0917
     shared: Floats, product: Floats, same: Floats, frequency: Floats, least: int, result: Floats
 ) -> None:
-    """Mean squared correlation and largest excess of equal scores, over pairs."""
+    """Mean squared correlation, largest excess of equal scores over pairs, and its two raters."""
+    result[2:] = -1.0
     total, weight, largest = 0.0, 0.0, -np.inf
     for a in range(len(shared)):
         for b in range(a):
@@ -66,6 +68,9 @@ def _summarise(  # noqa: PLR0917
                 chance += frequency[a, s] * frequency[b, s]
             if chance < 1.0 - LEAST:
                 sd = np.sqrt(max(n * chance * (1.0 - chance), LEAST))
-                largest = max(largest, (same[a, b] - n * chance) / sd)
+                excess = (same[a, b] - n * chance) / sd
+                if excess > largest:
+                    largest = excess
+                    result[2], result[3] = b, a
     result[0] = total / weight if weight > 0.0 else np.nan
     result[1] = largest if largest > -np.inf else np.nan

@@ -90,7 +90,7 @@ def find_copies(score: Codes, *, item: Codes, rater: Codes) -> tuple[int, int, i
     """Return the two raters with the largest excess of equal scores, as ``rater_copies`` has it.
 
     They are their positions, the number of items on which their scores are equal, and that of the
-    items that both rated. Of repeated ratings of an item the last one counts. None where no two
+    items that both rated. Of repeated ratings of an item the first one counts. None where no two
     raters share 5 items.
 
     >>> item, rater = (codes.ravel() for codes in np.indices((30, 4)))
@@ -99,26 +99,17 @@ def find_copies(score: Codes, *, item: Codes, rater: Codes) -> tuple[int, int, i
     >>> find_copies(score.ravel(), item=item, rater=rater)
     (1, 3, 30, 30)
     """
-    number = np.bincount(rater)
-    most = np.sort(np.argsort(-number, kind="stable")[:MAX_RATERS])
-    position = np.full(number.size, -1)
-    position[most] = np.arange(most.size)
-    kept = position[rater] >= 0
-    table = np.full((most.size, item.max() + 1), -1)
-    table[position[rater[kept]], item[kept]] = score[kept]
-    of_levels = [(table == level).astype(np.float32) for level in np.unique(score)]
-    answered = (table >= 0).astype(np.float32)
-    shared, same = answered @ answered.T, sum(of_level @ of_level.T for of_level in of_levels)
-    frequency = np.stack([of_level.sum(axis=1) for of_level in of_levels]) / answered.sum(axis=1)
-    expected = shared * (frequency.T @ frequency)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        excess = (same - expected) / np.sqrt(expected * (1 - expected / shared))
-    compared = np.triu(shared >= MIN_SHARED, 1) & np.isfinite(excess)
-    if not compared.any():
+    order = np.lexsort((rater, item))
+    score, item, rater = (codes[order] for codes in (score, item, rater))
+    frequency = _frequencies(score[None], _indicator(rater), int(score.max()) + 1)
+    [pair] = _compare_pairs(score[None], np.zeros((1, score.size)), frequency, item, rater)
+    if np.isnan(pair[1]):
         return None
-    pair = np.unravel_index(np.where(compared, excess, -np.inf).argmax(), excess.shape)
-    first, second = (int(most[k]) for k in pair)
-    return first, second, int(same[pair]), int(shared[pair])
+    first, second = (int(position) for position in pair[2:])
+    of_first, of_second = rater == first, rater == second
+    _, mine, theirs = np.intersect1d(item[of_first], item[of_second], return_indices=True)
+    same = score[of_first][mine] == score[of_second][theirs]
+    return first, second, int(same.sum()), same.size
 
 
 def _indicator(codes: Codes) -> csr_array:
@@ -190,14 +181,17 @@ def _residuals(
 def _compare_pairs(
     score: NDArray[np.int64], residual: Floats, frequency: Floats, item: Codes, rater: Codes
 ) -> Floats:
-    """Mean squared correlation of residuals, and the largest excess of equal scores; (draw, 2)."""
+    """Mean squared correlation of residuals, largest excess of equal scores, and its two raters.
+
+    Over (draw, 4); the raters are meaningless where there is no excess.
+    """
     number = np.bincount(rater, minlength=frequency.shape[1])
     most = np.sort(np.argsort(-number, kind="stable")[:MAX_RATERS])
     position = np.full(number.size, -1)
     position[most] = np.arange(most.size)
     paired = position[rater] >= 0
     kept = np.flatnonzero(paired & _spaced_items(item, paired))
-    result = np.empty((len(score), 2))
+    result = np.empty((len(score), 4))
     compare_raters(
         np.searchsorted(item[kept], np.arange(item.max() + 2)),
         position[rater[kept]],
@@ -207,6 +201,7 @@ def _compare_pairs(
         MIN_SHARED,
         result,
     )
+    result[:, 2:] = most[result[:, 2:].astype(np.int64)]
     return result
 
 

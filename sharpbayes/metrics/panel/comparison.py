@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.metrics.stats.multiplicity import TIE
+from sharpbayes.metrics.stats.ranks import is_lowest
 
 VERDICTS = ("admissible", "not admissible", "cannot tell")
 
@@ -135,6 +136,27 @@ def joint_margin(
     margin = stdtrit(k, ndtr(np.quantile(largest, level))) * sd
     pairs = ("model", "other")
     return xr.Dataset({"margin": (pairs, margin), "p": (pairs, p)}, freedom.coords)
+
+
+def lower_on_shared_prompts(
+    values: xr.DataArray, difference_interval: xr.DataArray
+) -> xr.DataArray:
+    """Return which models are lower than a model of lowest value, on the prompts of both.
+
+    Of values over (model) and intervals of differences on the prompts of both, over (model, other,
+    bound), model minus other, it is over (model): True where the interval of a model of lowest
+    value lies above 0. There are such where the lowest one has easier prompts. A missing bound
+    excludes nothing.
+
+    >>> values = xr.DataArray([1.0, 2.0], dims="model")
+    >>> bounds = [[[np.nan, np.nan], [0.1, 0.5]], [[-0.5, -0.1], [np.nan, np.nan]]]
+    >>> interval = xr.DataArray(bounds, dims=("model", "other", "bound"))
+    >>> lower_on_shared_prompts(values, interval).values
+    array([False,  True])
+    """
+    is_above = difference_interval.isel(bound=0, drop=True) > 0
+    is_lower: xr.DataArray = (is_above & is_lowest(values, "model")).any("model")
+    return is_lower.rename(other="model")
 
 
 def separable(interval: xr.DataArray) -> xr.DataArray:

@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.panel.tail import Weights, unit_weights, value_at_risk
+from sharpbayes.metrics.stats.ranks import are_equal
 
 # With fewer prompts no interval of a mean is worth reading.
 MIN_PROMPTS = 20
@@ -177,7 +178,7 @@ def ties(cvar: xr.DataArray, log_risk: xr.DataArray) -> xr.Dataset:
     Of CVaR over (model) and log-risk over (model, ...) these are ``tied`` and ``identical`` over
     (model, other); False on the diagonal and where a CVaR is missing.
 
-    Source: none; equality of numbers.
+    Source: none; equality by :func:`sharpbayes.metrics.stats.ranks.are_equal`.
 
     >>> cvar = xr.DataArray([2.0, 2.0, 3.0], dims="model")
     >>> risk = xr.DataArray([[1.0, 2.0], [1.5, 2.0], [1.0, 3.0]], dims=("model", "prompt"))
@@ -185,8 +186,8 @@ def ties(cvar: xr.DataArray, log_risk: xr.DataArray) -> xr.Dataset:
     >>> equal["tied"].values[0], bool(equal["identical"].any())
     (array([False,  True, False]), False)
     """
-    values, risk = cvar.to_numpy(), log_risk.transpose("model", ...).to_numpy()
-    tied = np.isclose(values[:, None], values, rtol=1e-12, atol=0.0)
+    risk = log_risk.transpose("model", ...).to_numpy()
+    tied = are_equal(cvar, cvar.rename(model="other")).to_numpy()
     np.fill_diagonal(tied, val=False)
     identical = np.zeros_like(tied)
     for model, other in np.argwhere(tied):

@@ -7,8 +7,8 @@ import xarray as xr
 
 from sharpbayes.metrics.panel.comparison import verdicts
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
+from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.metrics.stats.intervals import (
-    percentile_interval,
     symmetric_interval,
     symmetric_studentized_interval,
 )
@@ -77,7 +77,7 @@ def draw_bounds(draws: xr.DataArray, *, confidence: float) -> xr.DataArray:
     doubt = 1 - confidence
     sides = {"lower": doubt / draws.sizes["metric"], "upper": doubt}
     bounds = [
-        percentile_interval(draws, level=1 - 2 * share).sel(bound=side)
+        central_interval(draws, level=1 - 2 * share, dim="replicate").sel(bound=side)
         for side, share in sides.items()
     ]
     return xr.concat(bounds, "bound", coords="minimal", compat="override").transpose(..., "bound")

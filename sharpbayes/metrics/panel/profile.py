@@ -241,6 +241,7 @@ def _cvar_of(variable: str, name: str, label: str, meaning: str) -> Metric:
         meaning,
         lambda d: d.cvar(variable),
         error=lambda d: d.upper_tail(variable).error,
+        cvar_of=variable,
     )
 
 
@@ -274,6 +275,7 @@ METRICS: tuple[Metric, ...] = (
         lambda d: d.tail["cvar"],
         *NAT,
         error=lambda d: d.tail["cvar_error"],
+        cvar_of="log_risk",
         compared=True,
     ),
     _cvar_of("radius", "radius_cvar", "CVaR(radius)", "CVaR of harm radius"),
@@ -306,6 +308,10 @@ METRICS: tuple[Metric, ...] = (
     ),
 )
 
+# Variables by the name of the metric that is their mean, or their CVaR, over prompts.
+MEANS = {metric.name: metric.mean_of for metric in METRICS if metric.mean_of}
+CVARS = {metric.name: metric.cvar_of for metric in METRICS if metric.cvar_of}
+
 
 def prompt_values(panel: xr.Dataset, name: str, *, policy: xr.DataArray | None) -> xr.DataArray:
     """Return the values of which a metric is the mean over prompts, such as ``policy_score``.
@@ -322,8 +328,7 @@ def prompt_values(panel: xr.Dataset, name: str, *, policy: xr.DataArray | None) 
     >>> prompt_values(xr.Dataset({"harm": harm}), "policy_score", policy=None).values
     array([0.3, 0.5])
     """
-    variables = {metric.name: metric.mean_of for metric in METRICS if metric.mean_of}
-    return Distribution(panel, 0.0, policy, "inclusive", "prompt", None)[variables[name]]
+    return Distribution(panel, 0.0, policy, "inclusive", "prompt", None)[MEANS[name]]
 
 
 def profile(

@@ -1,5 +1,8 @@
 """Intervals from resamples or draws."""
 
+from collections.abc import Sequence
+from math import prod
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -14,13 +17,16 @@ RELATIVE_WIDTH = 1e-12
 
 
 def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
-    x: Values, *, level: float, dim: str = "replicate"
+    x: Values, *, level: float, dim: str | Sequence[str] = "replicate", skipna: bool = True
 ) -> Values:
-    """Return the central percentile interval over resamples or draws.
+    """Return the central percentile interval over resamples.
 
     It contains the share ``level`` of them, and has ``bound`` = lower, upper as last dimension in
-    place of ``dim``. Variables without ``dim`` and missing replicates are left out; NaN where every
-    one is missing.
+    place of ``dim``, one dimension or several. Variables without ``dim`` are left out.
+
+    Missing resamples are left out: of some prompts or items a statistic may not be defined. NaN
+    where every one is missing, or without ``skipna`` where one is. Posterior draws have
+    :func:`sharpbayes.metrics.stats.draws.central_interval`.
 
     Source: Efron 1979.
 
@@ -28,15 +34,25 @@ def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
     >>> percentile_interval(x, level=0.9).values
     array([ 5., 95.])
     """
+    over = [dim] if isinstance(dim, str) else list(dim)
     if isinstance(x, xr.Dataset):
-        names = [name for name in x.data_vars if dim in x[name].dims]
-        return x[names].map(percentile_interval, level=level, dim=dim)
-    values = np.moveaxis(x.to_numpy(), x.get_axis_num(dim), -1)
-    dims = [*(name for name in x.dims if name != dim), "bound"]
-    coords = {name: coord for name, coord in x.coords.items() if dim not in coord.dims}
-    labels = {**coords, "bound": ["lower", "upper"]}
-    bounds = _quantiles(values, _tails(level))
-    return xr.DataArray(bounds, labels, dims, attrs=x.attrs)
+        names = [name for name in x.data_vars if set(over) <= set(x[name].dims)]
+        return x[names].map(percentile_interval, level=level, dim=dim, skipna=skipna)
+    return _percentiles(x, over, level=level, skipna=skipna)
+
+
+def _percentiles(
+    x: xr.DataArray, over: Sequence[str], *, level: float, skipna: bool
+) -> xr.DataArray:
+    """The percentile interval over some dimensions."""
+    rest = [name for name in x.dims if name not in over]
+    shape = [*(x.sizes[name] for name in rest), prod(x.sizes[name] for name in over)]
+    values = x.transpose(*rest, *over).to_numpy().reshape(shape)
+    bounds = _quantiles(values, _tails(level), skipna=skipna)
+    coords = {name: coord for name, coord in x.coords.items() if set(over).isdisjoint(coord.dims)}
+    return xr.DataArray(
+        bounds, {**coords, "bound": ["lower", "upper"]}, [*rest, "bound"], attrs=x.attrs
+    )
 
 
 def intervals_with_width(interval: xr.Dataset) -> xr.Dataset:
@@ -352,12 +368,12 @@ def _bca(values: Floats, observed: Floats, jackknifed: Floats, *, level: float) 
     return np.where(np.isnan(share), np.nan, first + (position - low) * (second - first))
 
 
-def _quantiles(values: Floats, q: Floats) -> Floats:
-    """Quantiles along the last axis, missing values left out; NaN where all are missing.
+def _quantiles(values: Floats, q: Floats, *, skipna: bool = True) -> Floats:
+    """Quantiles along the last axis, missing values left out by default; NaN where all are missing.
 
     NumPy's ``nanquantile`` gives the same numbers, but warns of rows without a value.
     """
-    if not np.isnan(values).any():
+    if not skipna or not np.isnan(values).any():
         return np.moveaxis(np.quantile(values, q, axis=-1), 0, -1)
     rows = np.sort(values.reshape(-1, values.shape[-1]))  # missing values are last
     present = np.count_nonzero(~np.isnan(rows), axis=-1)

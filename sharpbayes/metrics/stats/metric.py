@@ -22,6 +22,8 @@ class Metric:
         by_score: Of a crowd: whether there is a value for each score of the scale.
         error: Of a panel: computes its standard error, for studentized intervals.
         mean_of: Of a panel: the variable whose mean over prompts it is, if it is a mean.
+        cvar_of: Of a panel: the variable whose upper tail over prompts it is about, if it is a
+            CVaR.
         compared: Whether differences between models, or groups of raters, have intervals.
         headline: Of a crowd: whether summaries and tables of groups and raters show it.
     """
@@ -36,6 +38,7 @@ class Metric:
     error: Callable[..., xr.DataArray] | None = None
     by_score: bool = False
     mean_of: str = ""
+    cvar_of: str = ""
     compared: bool = False
     headline: bool = False
 

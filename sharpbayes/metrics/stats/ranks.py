@@ -1,10 +1,14 @@
-"""Ranks of numbers, with two rules for ties."""
+"""Ranks of numbers, with two rules for ties, and the lowest of them."""
 
 from typing import Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+
+# Numbers are equal that differ by no more than this share of either: sums of the same values in
+# another order do by rounding.
+EQUAL = 1e-9
 
 
 def rank(
@@ -44,3 +48,24 @@ def _rank(x: NDArray[np.float64], *, method: str) -> NDArray[np.float64]:
     first = np.searchsorted(present, x) + 1.0
     last = np.searchsorted(present, x, side="right")
     return np.where(np.isnan(x), np.nan, (first + last) / 2 if method == "average" else first)
+
+
+def are_equal(x: xr.DataArray, y: xr.DataArray) -> xr.DataArray:
+    """Return where numbers are equal up to rounding; a missing one equals none.
+
+    >>> are_equal(xr.DataArray([0.3, 0.3, np.nan]), xr.DataArray([0.1 + 0.2, 0.31, np.nan])).values
+    array([ True, False, False])
+    """
+    equal: xr.DataArray = abs(x - y) <= EQUAL * np.minimum(abs(x), abs(y))
+    return equal
+
+
+def is_lowest(x: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return where the lowest value along a dimension is, several times where some are equal.
+
+    A missing value is not the lowest, so that nothing is where all are missing.
+
+    >>> is_lowest(xr.DataArray([0.3, 0.1 + 0.2, 0.4, np.nan], dims="model"), "model").values
+    array([ True,  True, False, False])
+    """
+    return are_equal(x, x.min(dim))

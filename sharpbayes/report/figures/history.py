@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.report.figures.labels import wrap_names
 from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, add_note, panels
 from sharpbayes.report.tables.declaration import View
@@ -27,7 +28,7 @@ def releases(results: xr.DataTree) -> "Figure | None":
     """
     data = results["history"].to_dataset()
     metric = "cvar" if "cvar" in data["metric"] else "hm"
-    compared = data["tells_tails"] | (metric != "cvar")
+    compared = data["tells_tails"] | (metric not in CVARS)
     value, interval = _estimates(data.sel(metric=metric))
     known = [str(u) for u in data["unit"].to_numpy() if bool(value.sel(unit=u).notnull().any())]
     if not known:

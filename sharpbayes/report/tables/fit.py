@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.report.layout import interval_level
 from sharpbayes.report.tables.declaration import (
     Column,
@@ -16,7 +17,7 @@ from sharpbayes.report.tables.declaration import (
     labels_of,
     over,
 )
-from sharpbayes.report.tables.format import central_interval, number, places_of
+from sharpbayes.report.tables.format import number, places_of
 from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.wording import remedy_texts
 
@@ -52,7 +53,7 @@ def _parameters(view: View) -> Iterator[Labels]:
             elements = array.stack(element=dims, create_index=False).transpose("element", ...)
         for draws in elements:
             labels = ", ".join(str(draws[dim].item()) for dim in dims)
-            bounds = central_interval(draws, PARAMETER_LEVEL)
+            bounds = central_interval(draws, level=PARAMETER_LEVEL)
             places = places_of(float(bounds[1] - bounds[0]) / 2, 2)
             yield {
                 "parameter": f"{name}[{labels}]" if dims else str(name),
@@ -104,15 +105,16 @@ def category_shares(view: View) -> Iterator[Labels]:
         size = len(labels) or int(max(categories.max(), draws.max())) + 1
         shares = np.array([np.bincount(row, minlength=size) for row in draws]) / categories.size
         frequency = np.bincount(categories.to_numpy(), minlength=size) / categories.size
-        for category in range(size):
-            bounds = central_interval(xr.DataArray(shares[:, category]), level).to_numpy()
+        of_draws = xr.DataArray(shares, dims=("draw", "category"))
+        interval = central_interval(of_draws, level=level, dim="draw").to_numpy()
+        for category, (lower, upper) in enumerate(interval):
             yield {
                 "scale": str(scale),
                 "category": labels[category] if labels else category,
                 "observed": frequency[category],
                 "replicated": np.median(shares[:, category]),
-                "lower": bounds[0],
-                "upper": bounds[1],
+                "lower": lower,
+                "upper": upper,
             }
 
 

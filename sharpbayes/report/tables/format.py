@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.report.tables.table import MINUS
 
 MISSING = "-"
@@ -104,14 +105,9 @@ def estimate(value: ArrayLike | xr.DataArray, bounds: ArrayLike | xr.DataArray) 
     return plain if text == MISSING else f"{plain} ({text})"
 
 
-def central_interval(draws: xr.DataArray, level: float) -> xr.DataArray:
-    """Return the central interval of all draws at a confidence level, as two numbers."""
-    return xr.DataArray(np.quantile(draws.to_numpy(), [(1 - level) / 2, (1 + level) / 2]))
-
-
 def posterior_interval(draws: xr.DataArray) -> xr.DataArray:
     """Return the central interval of draws at the level that they carry."""
-    return central_interval(draws, float(draws.attrs["level"]))
+    return central_interval(draws, level=float(draws.attrs["level"]))
 
 
 def posterior(draws: xr.DataArray) -> str:
@@ -186,7 +182,7 @@ FORMATS: dict[str, Callable[[xr.DataArray], str]] = {
     "lower": lambda bounds: number(bounds[0]),
     "upper": lambda bounds: number(bounds[1]),
     "ends": lambda values: interval([values.min(), values.max()]),
-    "median": lambda draws: within_interval(draws.median(), draws),
+    "median": lambda draws: within_interval(draws.median(skipna=False), draws),
     "posterior lower": lambda draws: within_interval(posterior_interval(draws)[0], draws),
     "posterior upper": lambda draws: within_interval(posterior_interval(draws)[1], draws),
     "average": lambda values: number(values.mean()),

@@ -8,11 +8,10 @@ import xarray as xr
 
 from sharpbayes.errors import format_list
 from sharpbayes.metrics.panel.comparison import cvar_difference
+from sharpbayes.metrics.stats.ranks import is_lowest
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 
 BY_RISK = labels_of("profile/model", order="profile/cvar")
-# Values that differ by less than this share are equal.
-EQUAL = 1e-9
 QUANTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1}
 
 
@@ -42,8 +41,7 @@ def lowest_models(values: xr.DataArray) -> list[str]:
 
     None where no model has a value.
     """
-    known = values.dropna("model")
-    return labels_where(known <= known.min() + EQUAL * abs(known.min())) if known.size else []
+    return labels_where(is_lowest(values, "model"))
 
 
 def models_by_risk(view: View) -> list[str]:

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 
 from sharpbayes.metrics.crowd import rater_agreement as module
-from sharpbayes.metrics.crowd.rater_agreement import rater_agreement
+from sharpbayes.metrics.crowd.rater_agreement import find_copies, rater_agreement
 
 ITEMS, RATERS = 50, 12
 
@@ -104,3 +104,15 @@ def test_raters_and_comparisons_are_bounded(monkeypatch):
     scores = crowd()
     scores[:, 1] = scores[:, 0]
     assert float(agreement(scores)["rater_copies"]) > 5
+
+
+def test_the_raters_who_are_named_are_those_of_the_statistic(monkeypatch):
+    monkeypatch.setattr(module, "MAX_COMPARISONS", ITEMS * RATERS * (RATERS - 1) // 4)
+    scores = crowd()
+    scores[1::2, 1] = scores[1::2, 0]  # items that are not compared
+    scores[::4, 1] = scores[::4, 0]
+    scores[::2, 3] = scores[::2, 2]
+    item, rater = (codes.ravel() for codes in np.indices(scores.shape))
+    first, second, same, shared = find_copies(scores.ravel(), item=item, rater=rater)
+    assert (first, second, shared) == (2, 3, ITEMS)
+    assert same == (scores[:, 2] == scores[:, 3]).sum()

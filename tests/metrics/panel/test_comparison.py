@@ -8,6 +8,7 @@ from sharpbayes.metrics.panel.comparison import (
     admissible,
     cvar_difference,
     joint_margin,
+    lower_on_shared_prompts,
     policy_score,
     separable,
     tiers,
@@ -152,6 +153,18 @@ def test_an_adjusted_p_value_is_below_a_twentieth_where_the_margin_is_passed():
     np.testing.assert_array_equal(joint["p"].values <= 0.05, separated)
     assert separated[0, 3]
     assert not separated[0, 1]
+
+
+def test_every_model_that_shares_the_lowest_value_may_have_easier_prompts():
+    values = xr.DataArray([1.0, 1.0 + 1e-12, 3.0], {"model": ["a", "b", "c"]}, "model")
+    lower = np.array([[np.nan, -1.0, -1.0], [-1.0, np.nan, 0.2], [-1.0, -1.0, np.nan]])
+    interval = xr.DataArray(
+        np.stack([lower, lower + 1.0], axis=-1),
+        {"model": values["model"].values, "other": values["model"].values},
+        ("model", "other", "bound"),
+    )
+    is_lower = lower_on_shared_prompts(values, interval)
+    assert is_lower["model"].values[is_lower.values].tolist() == ["c"]
 
 
 def test_one_resample_tells_no_difference():

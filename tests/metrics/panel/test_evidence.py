@@ -8,6 +8,7 @@ from scipy import stats
 from sharpbayes.metrics.panel.evidence import count_prompts, saturation, tail_prompts, ties
 from sharpbayes.metrics.panel.simulated_risk import SHAPES, RiskShape, fit_shape
 from sharpbayes.metrics.stats.population import PopulationWeights
+from sharpbayes.metrics.stats.ranks import is_lowest
 
 STEP, CEILING = -np.log(1e-6), -4 * np.log(1e-6)
 MODELS = {"model": ["a", "b", "c"]}
@@ -75,6 +76,13 @@ def test_ties_need_equal_tails_and_twins_equal_prompts():
     assert tied["tied"].sum() == 6
     assert tied["identical"].sel(model="a").values.tolist() == [False, False, True]
     assert not ties(cvar * np.nan, risk)["tied"].any()
+
+
+def test_tails_that_rounding_makes_differ_are_ties():
+    cvar = xr.DataArray([2.0, 2.0 + 1e-10, 2.1], MODELS, "model")
+    tied = ties(cvar, cvar.expand_dims(prompt=1))["tied"]
+    assert np.argwhere(tied.values).tolist() == [[0, 1], [1, 0]]
+    assert is_lowest(cvar, "model").values.tolist() == [True, True, False]
 
 
 def shape_of(family, mean, sd, share=((1.0,),)):

@@ -1,0 +1,34 @@
+"""Summaries of posterior draws."""
+
+from collections.abc import Sequence
+
+import xarray as xr
+
+from sharpbayes.metrics.stats.intervals import percentile_interval
+
+# Dimensions of the draws of a fit.
+DRAWS = ("chain", "draw")
+
+
+def central_interval[Values: (xr.DataArray, xr.Dataset)](
+    draws: Values, *, level: float, dim: str | Sequence[str] = DRAWS
+) -> Values:
+    """Return the central interval of posterior draws, with as many draws below it as above.
+
+    Bounds are the quantiles at (1 - level) / 2 and (1 + level) / 2 of the draws over ``dim``. The
+    result has ``bound`` = lower, upper as last dimension in its place. Variables without ``dim``
+    are left out.
+
+    NaN where a draw is missing, as are the mean and the median of such draws: a number that is not
+    defined in some draws has no posterior. The resamples of a bootstrap have another rule, that of
+    :func:`sharpbayes.metrics.stats.intervals.percentile_interval`.
+
+    Source: Gelman et al. 2013, Bayesian Data Analysis, section 2.3.
+
+    >>> draws = xr.DataArray([[*range(101)]], dims=("chain", "draw"))
+    >>> central_interval(draws, level=0.9).values
+    array([ 5., 95.])
+    >>> central_interval(draws.where(draws > 0), level=0.9).values
+    array([nan, nan])
+    """
+    return percentile_interval(draws, level=level, dim=dim, skipna=False)
