@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 import sharpbayes
-from sharpbayes.cli import console
+from sharpbayes.cli import outputs
 from sharpbayes.cli.options import Json, Quiet
 from sharpbayes.cli.streams import print_json, print_text, terminal_width
 from sharpbayes.cli.targets import refuse_text, save_text
@@ -51,10 +51,10 @@ def next_ratings(
         if out.suffix not in ENDINGS:
             raise SpecError.at("--out", f"must end in {' or '.join(ENDINGS)}", key=str(out))
         refuse_text(out, [results], MARKS)
-    chosen = load_weights(weights) if weights is not None else None
+    weights_file = load_weights(weights) if weights is not None else None
     opened = sharpbayes.open_results(results, whole=False)
     with explain_missing(opened):
-        plan = plan_next(opened, weights=chosen, costs=_read_prices(cost or []), number=count)
+        plan = plan_next(opened, weights=weights_file, costs=_read_prices(cost or []), number=count)
     if out is not None:
         save_text(out, next_file(plan, as_csv=out.suffix == ".csv"))
     if as_json:
@@ -63,7 +63,7 @@ def next_ratings(
         print_text(wrap_texts(next_answer(plan), terminal_width()))
         if not quiet and plan["next"].attrs["best_size"]:
             print_text("\n")
-            console.show_tables([next_table(plan)])
+            outputs.show_tables([next_table(plan)])
     raise typer.Exit(UNDECIDED * (plan["next"].attrs["verdict"] == "cannot tell"))
 
 
