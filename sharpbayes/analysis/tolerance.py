@@ -59,8 +59,8 @@ def tolerance_group(
     what was not seen.
     """
     limits = tolerance_limits(tolerance)
-    doubt = 1 - tolerance.confidence
-    sides = {"lower": doubt / limits.size, "upper": doubt}
+    error_rate = 1 - tolerance.confidence
+    sides = {"lower": error_rate / limits.size, "upper": error_rate}
     plans = {name: plan.of_category(name) for name in by_category} | {"": plan}
     resamples = by_category | {"": bootstrapped}
     bounds = xr.concat(
@@ -160,8 +160,8 @@ def restrict_decision(
         return decision
     is_carried = "admissible" in json.loads(evidence.attrs["carried"])
     if "prob_within" in tolerance:
-        chance, doubt = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
-        by_fit = verdicts(chance >= 1.0 - doubt, chance <= doubt)
+        chance, error_rate = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
+        by_fit = verdicts(chance >= 1.0 - error_rate, chance <= error_rate)
         is_decided = is_carried | tolerance["threshold"].isin(WITHOUT_TAIL)
         tolerance = tolerance.assign(state=by_fit.where(is_decided, tolerance["state"]))
     restricted = restrict_verdicts(tolerance, evidence).drop_attrs(deep=True)
@@ -196,12 +196,14 @@ def _interval(
     metric = {"dimension": "dimension_cvar", "category": "cvar"}.get(kind, label)
     bootstrap = resampled.bootstrap.model_copy(update={"level": level})
     interval = replace(resampled, bootstrap=bootstrap).interval(metric)
-    interval = _widen_by_unseen(plan, resampled.observed[metric], interval, doubt=(1 - level) / 2)
+    interval = _widen_by_unseen(
+        plan, resampled.observed[metric], interval, error_rate=(1 - level) / 2
+    )
     return interval.sel(dimension=name, drop=True) if kind == "dimension" else interval
 
 
 def _widen_by_unseen(
-    plan: ProfilePlan, value: xr.DataArray, interval: xr.DataArray, *, doubt: float
+    plan: ProfilePlan, value: xr.DataArray, interval: xr.DataArray, *, error_rate: float
 ) -> xr.DataArray:
     """Return an interval, with the bounds of what prompts can miss where it has no width."""
     stays = has_width(interval) | interval.isnull()
@@ -210,6 +212,6 @@ def _widen_by_unseen(
     most = plan.ceiling if value.attrs["units"] == "nat" else 1.0
     share = 1.0 - plan.weights.tail.alpha if str(value.name).endswith("cvar") else 1.0
     prompts = plan.fewest_prompts.clip(min=1.0)
-    fall, rise = unseen_change(value, units=prompts, share=share, most=most, doubt=doubt)
+    fall, rise = unseen_change(value, units=prompts, share=share, most=most, error_rate=error_rate)
     unseen = xr.concat([value - fall, value + rise], interval["bound"]).transpose(*interval.dims)
     return interval.where(stays, unseen)

@@ -113,7 +113,7 @@ def init(
     for file, rows in groupby(draft.ledger, key=lambda row: row.file):
         cells = tuple((row.column, row.role, row.content) for row in rows)
         outputs.show_tables([Table(f"Columns of {file}", ("column", "role", "values"), cells)])
-    for text in draft.doubts:
+    for text in draft.assumptions:
         say(f"to check: {text}")
     say(f"study written to {target}; next: sharpbayes check {target}")
 

@@ -239,12 +239,12 @@ def _fit(view: View) -> tuple[str, str]:
     checks = int(view.group("predictive_checks").attrs["checks"])
     if count := failed_statistics(view):
         return NO, f"It does not reproduce {count} of {checks} statistics of the ratings."
-    if doubt := _doubt_of_fit(view):
-        return PARTLY, f"It reproduces {checks} statistics of the ratings, but {doubt}."
+    if objection := _objection_to_fit(view):
+        return PARTLY, f"It reproduces {checks} statistics of the ratings, but {objection}."
     return YES, f"It converged and reproduces {checks} statistics of the ratings."
 
 
-def _doubt_of_fit(view: View) -> str:
+def _objection_to_fit(view: View) -> str:
     """What speaks against a fit that reproduces the ratings; empty if nothing does."""
     group = "posterior_responsiveness"
     if group in view and list_texts(view.group(group).attrs.get("remark", "")):
