@@ -25,6 +25,7 @@ from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Gate, Weights
+from sharpbayes.storage.results import file_provenance
 from sharpbayes.storage.schema import explain_missing
 from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate
 from sharpbayes.workflows.weigh import (
@@ -130,8 +131,7 @@ def gate(
         for key in KEPT
         if key in side.attrs
     }
-    text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
-    attrs |= {f"weights{key}": value for key, value in text.items()}
+    attrs |= file_provenance(file, "weights")
     return join_groups({"gate": group}, attrs)
 
 

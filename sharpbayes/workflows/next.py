@@ -27,6 +27,7 @@ from sharpbayes.spec.costs import PRICES, Costs
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Weights
+from sharpbayes.storage.results import file_provenance
 from sharpbayes.workflows.context import join_groups, refuse_approximate
 from sharpbayes.workflows.weigh import NO_RATINGS, profile_draws, read_draws
 
@@ -79,7 +80,7 @@ def plan_next(
         group = _plan_panel(study, draws, results, prices, number, stored=weights is None)
     facts = {key: results.attrs[key] for key in KEPT if key in results.attrs}
     if files.weights is not None:
-        facts |= {"weights": files.weights.text, "weights_path": str(files.weights.path)}
+        facts |= file_provenance(files.weights, "weights")
     return join_groups({"next": group}, facts)
 
 

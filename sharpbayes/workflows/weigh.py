@@ -26,6 +26,7 @@ from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import load_weights, reload_study
 from sharpbayes.spec.weights import Weights
+from sharpbayes.storage.results import file_provenance
 from sharpbayes.workflows.context import Groups, RunContext
 
 # A weights file, its path, or the name of a shipped one.
@@ -33,11 +34,6 @@ NamedWeights = SpecFile[Weights] | str | Path
 WeightsFiles = Mapping[str, NamedWeights] | Iterable[NamedWeights] | NamedWeights
 NO_RATINGS = (
     "these results hold no ratings; run `sharpbayes measure` or `sharpbayes fit` of the study again"
-)
-# What weights say of themselves, kept beside their text.
-DESCRIPTIONS = (
-    *("title", "rationale", "source"),
-    *("approved_by", "approved_on", "jurisdiction", "valid_until"),
 )
 NO_MISSING = (
     "what missing scores could change is left out: these results do not keep which scores were "
@@ -102,9 +98,7 @@ def weigh(results: xr.DataTree, weights: WeightsFiles) -> xr.DataTree:
         left_out.append(NO_MISSING)
     tree.attrs |= {"left_out": "; ".join(left_out)} if left_out else {}
     for name, file in named.items():
-        about = {key: str(getattr(file.spec, key) or "") for key in DESCRIPTIONS}
-        text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
-        tree[name].attrs = about | {f"weights{key}": value for key, value in text.items()}
+        tree[name].attrs = file.spec.description | file_provenance(file, "weights")
     return tree
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import xarray as xr
 
-from sharpbayes.report.approval import FIELDS, is_past
+from sharpbayes.report.approval import is_past
 from sharpbayes.report.claims import evidence_texts, has_other_judges, is_recommended
 from sharpbayes.report.layout import WEIGHED, read_weights, results_kind
 from sharpbayes.report.tables.crowd import HEADLINE
@@ -18,6 +18,7 @@ from sharpbayes.report.tables.format import (
     value_and_interval,
 )
 from sharpbayes.report.tables.panel import labels_where, lowest_models
+from sharpbayes.spec.weights import APPROVAL
 
 NO_TOLERANCE = "no tolerance"
 # Stands for the choice among models that other judges scored.
@@ -200,7 +201,7 @@ def _approvals(view: View) -> Iterator[Labels]:
     """Every weights file with who approved it, where it is in force and until when."""
     for labels in _weights(view):
         attrs = labels["inside"].results.attrs
-        texts = {name: str(attrs.get(name, "")) or MISSING for name in FIELDS}
+        texts = {name: str(attrs.get(name, "")) or MISSING for name in APPROVAL}
         until = texts["valid_until"] + " (past)" * is_past(str(attrs.get("valid_until", "")))
         yield {"weights": labels["weights"], **texts, "valid_until": until}
 
@@ -288,7 +289,7 @@ MODEL_TABLES = (
     ),
     TableSpec(
         title="Who approved each weighting",
-        condition=_any_weights(*FIELDS),
+        condition=_any_weights(*APPROVAL),
         rows=_approvals,
         columns=("{weights}; {jurisdiction}; {approved_by}; {approved_on}; {valid_until}",),
     ),
