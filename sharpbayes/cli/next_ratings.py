@@ -18,7 +18,7 @@ ENDINGS = (".csv", ".jsonl")
 # user may have one of the names.
 MARKS = ("rank,what,", "rank,next_what,", 'rank": 1, "what": ', 'rank": 1, "next_what": ')
 # Exit status where the verdict is open.
-UNDECIDED = 7
+EXIT_UNDECIDED = 7
 
 
 def next_ratings(
@@ -36,6 +36,7 @@ def next_ratings(
     as_json: Json = False,
 ) -> None:
     """Say if more ratings are worth their price, and which to buy: exit 0, or 7 cannot tell."""
+    from sharpbayes.posterior.purchase_lists import UNDECIDED  # noqa: PLC0415 - start-up
     from sharpbayes.report.next_ratings import (  # noqa: PLC0415 - start-up
         next_answer,
         next_document,
@@ -64,7 +65,7 @@ def next_ratings(
         if not quiet and plan["next"].attrs["best_size"]:
             print_text("\n")
             outputs.show_tables([next_table(plan)])
-    raise typer.Exit(UNDECIDED * (plan["next"].attrs["verdict"] == "cannot tell"))
+    raise typer.Exit(EXIT_UNDECIDED * (plan["next"].attrs["verdict"] == UNDECIDED))
 
 
 def _read_prices(texts: list[str]) -> dict[str, float]:

@@ -6,8 +6,8 @@ import xarray as xr
 
 from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.report.layout import PANEL
-from sharpbayes.report.panel_decision import CANNOT_TELL
 from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.tolerance import CANNOT_TELL
 
 # What stands in place of a model where none is selected.
 NOBODY = "none"

@@ -9,17 +9,12 @@ from sharpbayes.report.claims import is_recommended
 from sharpbayes.report.layout import PANEL
 from sharpbayes.report.lowest import observed_lowest
 from sharpbayes.report.panel_answer import PanelAnswer
-from sharpbayes.report.panel_decision import (
-    CANNOT_TELL,
-    NOT_ADMISSIBLE,
-    exceeded_thresholds,
-)
+from sharpbayes.report.panel_decision import exceeded_thresholds
 from sharpbayes.report.stability import METRICS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.tables.tolerance import CANNOT_TELL, NO_TOLERANCE, NOT_ADMISSIBLE
 from sharpbayes.report.wording import is_fitted
-
-NO_TOLERANCE = "no tolerance"
 
 
 def collect_answers(releases: Mapping[str, xr.DataTree], *, kind: str) -> xr.Dataset:

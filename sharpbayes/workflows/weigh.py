@@ -22,12 +22,11 @@ from sharpbayes.posterior.fit_data import read_fit_groups, replicate_draws
 from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import ReplicateDraws
-from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import load_weights, reload_study
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import file_provenance
-from sharpbayes.workflows.context import Groups, RunContext
+from sharpbayes.workflows.context import Groups, RunContext, under_weights
 
 # A weights file, its path, or the name of a shipped one.
 NamedWeights = SpecFile[Weights] | str | Path
@@ -81,8 +80,7 @@ def weigh(results: xr.DataTree, weights: WeightsFiles) -> xr.DataTree:
     if not named:
         raise SpecError.at("weigh", "names none; name one weights file or more", key="weights")
     for name, file in named.items():
-        spec = files.study.spec.model_copy(update={"weights": name})
-        check_files(replace(files, study=replace(files.study, spec=spec), weights=file))
+        under_weights(files, file, name)
     study = stored_study(files, results["ratings"].to_dataset().load())
     draws = read_draws(results, files, study)
     if isinstance(study, PanelStudy):

@@ -18,11 +18,8 @@ from sharpbayes.report.tables.format import (
     value_and_interval,
 )
 from sharpbayes.report.tables.panel import labels_where, lowest_models
+from sharpbayes.report.tables.tolerance import ADMISSIBLE, CANNOT_TELL, NO_TOLERANCE
 from sharpbayes.spec.weights import APPROVAL
-
-NO_TOLERANCE = "no tolerance"
-# Stands for the choice among models that other judges scored.
-CANNOT_TELL = "cannot tell"
 
 
 def _weights(view: View) -> list[Labels]:
@@ -32,14 +29,14 @@ def _weights(view: View) -> list[Labels]:
     ]
 
 
-def _with_groups(*wanted: str, without: str = "") -> Callable[[View], bool]:
+def _with_groups(*needed: str, without: str = "") -> Callable[[View], bool]:
     """Return whether results are of several weights, with some groups and without another."""
 
     def allowed(view: View) -> bool:
         if results_kind(view.results) != WEIGHED:
             return False
         inside = _weights(view)[0]["inside"]
-        return all(group in inside for group in wanted) and (not without or without not in inside)
+        return all(group in inside for group in needed) and (not without or without not in inside)
 
     return allowed
 
@@ -50,7 +47,7 @@ def _decisions(view: View) -> Iterator[Labels]:
         decision = labels["inside"].group("decision")
         admissible = NO_TOLERANCE
         if "verdict" in decision:
-            sure = labels_where(decision["verdict"] == "admissible")
+            sure = labels_where(decision["verdict"] == ADMISSIBLE)
             admissible = ", ".join(sure) or "none"
         yield {
             "weights": labels["weights"],
@@ -70,9 +67,10 @@ def _choice(inside: View, names: list[str]) -> str:
 
 def _order(values: xr.DataArray) -> str:
     """Models by rising values, with = between equal ones; those without a value are left out."""
-    known = values.dropna("model").sortby(values.dropna("model"))
-    names = known["model"].to_numpy()
-    signs = [" = " if gap <= 0 else " < " for gap in known.diff("model").to_numpy()]
+    values = values.dropna("model")
+    ranked = values.sortby(values)
+    names = ranked["model"].to_numpy()
+    signs = [" = " if gap <= 0 else " < " for gap in ranked.diff("model").to_numpy()]
     return "".join(f"{name}{sign}" for name, sign in zip(names, [*signs, ""], strict=True))
 
 
@@ -92,7 +90,7 @@ def _observed_orders(view: View) -> Iterator[Labels]:
         admissible = NO_TOLERANCE
         if "tolerance" in labels["inside"]:
             verdict = labels["inside"].group("tolerance")["verdict"]
-            admissible = ", ".join(labels_where(verdict == "admissible")) or "none"
+            admissible = ", ".join(labels_where(verdict == ADMISSIBLE)) or "none"
         elif "admissible" in profile:
             admissible = ", ".join(labels_where(profile["admissible"])) or "none"
         yield {
