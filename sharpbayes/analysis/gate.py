@@ -36,8 +36,8 @@ from sharpbayes.spec.weights import Gate, Weights
 
 # Resamples that are beyond a bound, at the least: fewer do not tell where it lies.
 LEAST_BEYOND = 20
-# Share of the doubt that a bound of CVaR keeps where the tail shows no answer at the scale's end.
-SEEN_DOUBT = 0.5
+# Share of the error rate that a bound of CVaR keeps where no answer is at the end of the scale.
+SEEN_SHARE = 0.5
 ROUNDING = 1e-9
 
 
@@ -151,7 +151,9 @@ def _unseen_bounds(
     is_mean = values["metric"].isin([*MEANS])
     share = is_mean.astype(float).where(is_mean, 1.0 - plan.weights.tail.alpha)
     units = plan.fewest_prompts.sel(model=[CANDIDATE, REFERENCE]).min().clip(min=1.0)
-    fall, rise = unseen_change(values, units=units, share=share, most=most, doubt=1.0 - confidence)
+    fall, rise = unseen_change(
+        values, units=units, share=share, most=most, error_rate=1.0 - confidence
+    )
     new, old = ({"model": name} for name in (CANDIDATE, REFERENCE))
     lower = difference - (fall.sel(new) + rise.sel(old)).drop_vars("model", errors="ignore")
     upper = difference + (rise.sel(new) + fall.sel(old)).drop_vars("model", errors="ignore")
@@ -172,15 +174,15 @@ def _need_unseen(group: xr.Dataset, is_flat: xr.DataArray, *, prompts: int) -> x
 def upper_confidence(margin: xr.DataArray, confidence: float, *, unseen: bool) -> xr.DataArray:
     """Return the confidence of each upper bound, over (metric).
 
-    It is that of the gate, but of CVaR half of the doubt is for answers at the end of the scale
-    where the candidate has none: ``unseen``.
+    It is that of the gate, but of CVaR half of the error rate is for answers at the end of the
+    scale where the candidate has none: ``unseen``.
 
     >>> margin = xr.DataArray([1.0, 0.1], {"metric": ["cvar", "mean"]}, "metric")
     >>> upper_confidence(margin, 0.9, unseen=True).values
     array([0.95, 0.9 ])
     """
-    doubt = np.where((margin["metric"] == "cvar") & unseen, SEEN_DOUBT, 1.0) * (1.0 - confidence)
-    return margin.copy(data=1.0 - doubt)
+    share = np.where((margin["metric"] == "cvar") & unseen, SEEN_SHARE, 1.0)
+    return margin.copy(data=1.0 - share * (1.0 - confidence))
 
 
 def unseen_rise(plan: ProfilePlan) -> float:

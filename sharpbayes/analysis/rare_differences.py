@@ -31,13 +31,15 @@ def bound_rare_differences(
         return bounds
     means = reweight_prompts(plan, partial(plan.profile, names=rare))
     units = plan.fewest_prompts.sel(model=[CANDIDATE, REFERENCE]).min()
-    doubt = (1.0 - confidence) / np.array([bounds.sizes["metric"], 1])
+    error_rate = (1.0 - confidence) / np.array([bounds.sizes["metric"], 1])
     bounds = bounds.copy()
     for name in rare:
         new, old = (means[name].sel(model=model, drop=True) for model in (CANDIDATE, REFERENCE))
         most = float(limit.sel(metric=name))
         interval = partial(bounded_mean_interval, new - old, units=units, least=-most, most=most)
-        ends = [interval(level=1.0 - 2.0 * share).to_numpy()[k] for k, share in enumerate(doubt)]
+        ends = [
+            interval(level=1.0 - 2.0 * share).to_numpy()[k] for k, share in enumerate(error_rate)
+        ]
         bounds.loc[{"metric": name}] = ends
     return bounds
 

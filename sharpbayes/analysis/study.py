@@ -126,39 +126,43 @@ def crowd_study(files: StudyFiles, crowd: Crowd, data: CrowdData) -> CrowdStudy:
 
 @dataclass(frozen=True)
 class StudySummary:
-    """A study and its data before anything is computed.
-
-    Labels of scales start with the least harm. ``columns`` are file, column and role of each column
-    of the data; the role is empty where the study does not use it. ``open_checks`` are assumptions
-    of the study that nobody confirmed. ``lookalikes`` are labels that differ only in what the eye
-    does not see: their column, and the labels with their rows. ``ratings`` are those that a fit
-    would use. What follows is about its model, and 0 without one: free parameters, most megabytes
-    of their stored draws and of the replicated ratings with their log-likelihood, about the most
-    memory that a fit takes at once, with 1,000 draws of a chain where their number is left open,
-    that of a worker with one part of the ratings (0 where they are in one), parameters that the
-    ratings do not identify, and numeric columns of slopes. ``repeats`` are how
-    many answers and trials each cell has. ``few_resamples`` is the level of intervals with the
-    resamples that the study asks for and those that it takes at least, where these are more.
-    ``unmeasured`` says why no responsiveness can be measured, and what helps, ``long_scale`` why it
-    will be too low. ``own_judges`` are judges who score their own answers, each with the model.
-    """
+    """A study, its data and the size of its fit, before anything is computed."""
 
     columns: tuple[tuple[str, str, str], ...]
+    """File, name and role of each column of the data; the role is empty if it is not used."""
     open_checks: tuple[str, ...]
+    """Assumptions of the study that nobody confirmed."""
     lookalikes: tuple[tuple[str, str, str], ...]
+    """Labels that look alike: their column, the labels with their rows, and what merges them."""
     counts: dict[str, int]
+    """Numbers of labels by column, of ratings and of missing ones."""
     labels: dict[str, tuple[str, ...]]
+    """Labels of each column."""
     scales: dict[str, tuple[str, ...]]
+    """Labels of each scale, least harm first."""
     ratings: int
+    """Number of ratings that a fit would use."""
     parameters: int
+    """Number of free parameters of the model; this and what follows is 0 without one."""
     draw_megabytes: float
+    """Stored draws, at most."""
     replicate_megabytes: float
+    """Replicated ratings with their log-likelihood, at most."""
     memory_megabytes: float
+    """Most memory of a fit at once, roughly; 1,000 draws of a chain if their number is open."""
     worker_megabytes: float
+    """Memory of a worker with one part of the ratings; 0 if they are in one."""
     issues: tuple[Issue, ...]
+    """Parameters that the ratings do not identify."""
     covariates: tuple[ScaledCovariate, ...] = ()
+    """Numeric columns with a slope."""
     repeats: tuple[Repeats, ...] = ()
+    """How many answers and trials each cell has."""
     few_resamples: tuple[float, int, int] | None = None
+    """Level of intervals, resamples asked for and resamples needed, if these are more."""
     unmeasured: tuple[str, str] | None = None
+    """Why no responsiveness can be measured, and what helps."""
     long_scale: tuple[str, str] | None = None
+    """Why responsiveness will be too low on a long scale, and what helps."""
     own_judges: tuple[tuple[str, str], ...] = ()
+    """Judges who score their own answers, each with the model."""

@@ -66,9 +66,16 @@ def tolerance_group(
     what was not seen.
     """
     limits = tolerance_limits(tolerance)
+<<<<<<< HEAD
     doubt = 1 - tolerance.confidence
     sides = {"lower": doubt / limits.size, "upper": doubt}
     resampled = {**by_category, "": (plan, bootstrapped)}
+=======
+    error_rate = 1 - tolerance.confidence
+    sides = {"lower": error_rate / limits.size, "upper": error_rate}
+    plans = {name: plan.of_category(name) for name in by_category} | {"": plan}
+    resamples = by_category | {"": bootstrapped}
+>>>>>>> wt-house
     bounds = xr.concat(
         [
             xr.concat(
@@ -166,9 +173,15 @@ def restrict_decision(
         return decision
     is_carried = "admissible" in json.loads(evidence.attrs["carried"])
     if "prob_within" in tolerance:
+<<<<<<< HEAD
         chance, doubt = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
         by_fit = verdicts(chance >= 1.0 - doubt, chance <= doubt)
         is_decided = is_carried | tolerance["threshold"].isin([*MEANS])
+=======
+        chance, error_rate = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
+        by_fit = verdicts(chance >= 1.0 - error_rate, chance <= error_rate)
+        is_decided = is_carried | tolerance["threshold"].isin(WITHOUT_TAIL)
+>>>>>>> wt-house
         tolerance = tolerance.assign(state=by_fit.where(is_decided, tolerance["state"]))
     restricted = restrict_verdicts(tolerance, evidence).drop_attrs(deep=True)
     if "prob_within" in tolerance:
@@ -210,12 +223,14 @@ def _interval(by_category: Resampled, label: str, *, level: float) -> xr.DataArr
     metric = limited_metric(label)
     bootstrap = resampled.bootstrap.model_copy(update={"level": level})
     interval = replace(resampled, bootstrap=bootstrap).interval(metric)
-    interval = _widen_by_unseen(plan, resampled.observed[metric], interval, doubt=(1 - level) / 2)
+    interval = _widen_by_unseen(
+        plan, resampled.observed[metric], interval, error_rate=(1 - level) / 2
+    )
     return interval.sel(dimension=name, drop=True) if kind == "dimension" else interval
 
 
 def _widen_by_unseen(
-    plan: ProfilePlan, value: xr.DataArray, interval: xr.DataArray, *, doubt: float
+    plan: ProfilePlan, value: xr.DataArray, interval: xr.DataArray, *, error_rate: float
 ) -> xr.DataArray:
     """Return an interval, with the bounds of what prompts can miss where it has no width."""
     stays = has_width(interval) | interval.isnull()
@@ -224,6 +239,6 @@ def _widen_by_unseen(
     most = plan.ceiling if value.attrs["units"] == "nat" else 1.0
     share = 1.0 - plan.weights.tail.alpha if value.name in CVARS else 1.0
     prompts = plan.fewest_prompts.clip(min=1.0)
-    fall, rise = unseen_change(value, units=prompts, share=share, most=most, doubt=doubt)
+    fall, rise = unseen_change(value, units=prompts, share=share, most=most, error_rate=error_rate)
     unseen = xr.concat([value - fall, value + rise], interval["bound"]).transpose(*interval.dims)
     return interval.where(stays, unseen)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Option
 
-from sharpbayes.cli import console
+from sharpbayes.cli import console, outputs
 from sharpbayes.cli.options import (
     Json,
     OnCluster,
@@ -59,13 +59,14 @@ def calibrate(
         files, target, resume=resume, address=cluster, quiet=quiet, call=call
     ) as context:
         if peek is not None:
-            table = simulate_looks(context, looks=peek, simulations=simulations)
+            results = simulate_looks(context, looks=peek, simulations=simulations)
         else:
-            table = calibrate_study(context, simulations=simulations, posterior=posterior)
-        paths = console.save_outputs(table, target if out else None, tables=tables, figures=figures)
+            results = calibrate_study(context, simulations=simulations, posterior=posterior)
+        saved_to = target if out else None
+        paths = outputs.save_outputs(results, saved_to, tables=tables, figures=figures)
     if as_json:
         group = "calibration" if peek is None else "peeking"
-        print_json(group_document(table, group, without="simulation", files=paths))
+        print_json(group_document(results, group, without="simulation", files=paths))
     else:
-        console.show_tables(report_tables(table)[: 1 if quiet else None])
-    console.exit_if_not_converged(table)
+        outputs.show_tables(report_tables(results)[: 1 if quiet else None])
+    outputs.exit_if_not_converged(results)

@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 import sharpbayes
 from sharpbayes import library
-from sharpbayes.cli import console
+from sharpbayes.cli import console, outputs
 from sharpbayes.cli.calibrate import calibrate
 from sharpbayes.cli.gate import gate
 from sharpbayes.cli.next_ratings import next_ratings
@@ -112,8 +112,8 @@ def init(
     draft = write_study(data, target, roles=roles)
     for file, rows in groupby(draft.ledger, key=lambda row: row.file):
         cells = tuple((row.column, row.role, row.content) for row in rows)
-        console.show_tables([Table(f"Columns of {file}", ("column", "role", "values"), cells)])
-    for text in draft.doubts:
+        outputs.show_tables([Table(f"Columns of {file}", ("column", "role", "values"), cells)])
+    for text in draft.assumptions:
         say(f"to check: {text}")
     say(f"study written to {target}; next: sharpbayes check {target}")
 
@@ -127,7 +127,7 @@ def check(study: Study, set_: Set = None, as_json: Json = False) -> None:
     if as_json:
         print_json(summaries.study_summary_document(summary))
     else:
-        console.show_tables(summaries.study_summary_tables(summary))
+        outputs.show_tables(summaries.study_summary_tables(summary))
         print_text(f"{study}: no error found\n")
         if summary.open_checks:
             print_text(f"{describe_open_checks(summary.open_checks)}\n")
@@ -153,7 +153,7 @@ def measure(
         console.expect_phases(context, fitted=False)
         results = sharpbayes.measure(context)
         progress = context.execution.progress
-        console.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
+        outputs.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
 
 
 def fit(
@@ -183,8 +183,8 @@ def fit(
     load_arviz()
     if preview:
         refuse_others({"--retry": retry, "--update": update})
-        shown = {"quiet": quiet, "full": full, "as_json": as_json}
-        return save_preview(files, out, inputs, resume=resume, cluster=cluster, **shown)
+        display = {"quiet": quiet, "full": full, "as_json": as_json}
+        return save_preview(files, out, inputs, resume=resume, cluster=cluster, **display)
     target = results_path(files.study.path, out, inputs)
     earlier, call = console.open_earlier(update)
     with console.run_context(
@@ -204,19 +204,19 @@ def fit(
         except KeyboardInterrupt:
             context.execution.progress(Phase.DONE)
             measured.attrs["status"] = "interrupted"
-            written = console.interrupted_path(target)
+            written = outputs.interrupted_path(target)
             sharpbayes.save_results(measured, written)
             say(f"interrupted before the fit was finished; the measured half is in {written}")
-            console.tell_apart(written, target)
+            outputs.say_what_stays(written, target)
             raise
         progress = context.execution.progress
-        written = console.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
+        written = outputs.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
         if results.attrs["status"] == "interrupted":
             draws = "{chain} chains of {draw} draws".format_map(results["posterior"].sizes)
             say(f"sampling was interrupted: {draws} are in {written}")
-            console.tell_apart(written, target)
+            outputs.say_what_stays(written, target)
             raise KeyboardInterrupt
-    return console.exit_if_not_converged(results)
+    return outputs.exit_if_not_converged(results)
 
 
 def compare(
@@ -233,22 +233,23 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare models of the same ratings by how well they predict what was left out."""
+    from sharpbayes.cli.releases import name_release  # noqa: PLC0415 - start-up
     from sharpbayes.report.document import group_document  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.compare import compare as compare_results  # noqa: PLC0415 - start-up
 
-    named = {path.name.removesuffix(".nc").removesuffix(".results"): path for path in results}
-    if len(named) < max(len(results), 2):
+    paths = {name_release(path): path for path in results}
+    if len(paths) < max(len(results), 2):
         raise SpecError.at("compare", "two or more results files with names of their own")
     refuse_folders({"tables": tables})
     target = out and results_path(out, out, results)
     with show_progress(quiet=quiet) as progress:
-        table = compare_results(named, by=leave_out, refits=refits, progress=progress)
-    files = console.save_outputs(table, target, tables=tables)
+        comparison = compare_results(paths, by=leave_out, refits=refits, progress=progress)
+    files = outputs.save_outputs(comparison, target, tables=tables)
     if as_json:
-        print_json(group_document(table, "comparison", without="unit", files=files))
+        print_json(group_document(comparison, "comparison", without="unit", files=files))
     else:
-        console.show_tables(report_tables(table)[: 1 if quiet else None])
+        outputs.show_tables(report_tables(comparison)[: 1 if quiet else None])
 
 
 def weigh(
@@ -270,9 +271,9 @@ def weigh(
     opened = sharpbayes.open_results(results, whole=False)
     if "prior_sensitivity" in opened:
         load_arviz()
-    chosen = named_weights(weights)
+    files = named_weights(weights)
     with explain_missing(opened):
-        weighed = sharpbayes.weigh(opened, chosen)
+        weighed = sharpbayes.weigh(opened, files)
     status = weighed.attrs["status"]
     if not quiet and status not in ("fitted", "measured"):
         say(f"{results}: status is {status}; do not decide by these numbers")
@@ -281,8 +282,8 @@ def weigh(
     if as_json:
         print_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
     else:
-        shown = report_tables(weighed)
-        console.show_tables(shown[:DECIDING_TABLES] if quiet else shown)
+        tables = report_tables(weighed)
+        outputs.show_tables(tables[:DECIDING_TABLES] if quiet else tables)
 
 
 def report(
@@ -315,7 +316,7 @@ def report(
         refuse_page(page, results, folders.values())
     with explain_missing(opened):
         chosen = choose_items(opened, item or [])
-        files = console.save_outputs(chosen, **folders)
+        files = outputs.save_outputs(chosen, **folders)
         if writes_page:
             from sharpbayes.report.page import write_html  # noqa: PLC0415 - start-up
 
@@ -324,7 +325,7 @@ def report(
         if as_json:
             print_json(document(chosen, path=results[-1], files=files))
         elif text:
-            console.show_report(chosen)
+            outputs.show_report(chosen)
 
 
 def show(

@@ -1,4 +1,4 @@
-"""What commands share: options, errors as sentences, the context of a run, output."""
+"""What commands share: options, errors as sentences, and the context of a run."""
 
 import math
 import os
@@ -16,7 +16,7 @@ import typer
 
 import sharpbayes
 from sharpbayes.cli.progress import INTERRUPTED, show_progress
-from sharpbayes.cli.streams import print_json, print_text, say, terminal_width
+from sharpbayes.cli.streams import print_json, say
 from sharpbayes.cli.targets import refuse_name
 from sharpbayes.errors import (
     MEMORY_OPTION,
@@ -24,18 +24,14 @@ from sharpbayes.errors import (
     ClusterError,
     SharpbayesError,
     SpecError,
-    StorageError,
     format_count,
-    format_list,
 )
 from sharpbayes.execution.progress import Phase, ProgressCallback
-from sharpbayes.storage.files import name_beside
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from sharpbayes.execution.tasks import MapFunction, StartActors
-    from sharpbayes.report.tables.table import Table
     from sharpbayes.spec.files import StudyFiles
     from sharpbayes.workflows.context import RunContext
 
@@ -49,11 +45,8 @@ MaxMemory = Annotated[
         metavar="GIGABYTES", help="Memory that reading a table may take, in place of the bound."
     ),
 ]
-NOT_CONVERGED = 4
 # A byte in gigabytes.
 BYTE = 1e-9
-# A quantity is not calibrated if its p value, corrected for their number, is below this.
-SIGNIFICANT = 0.05
 
 
 def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -175,29 +168,6 @@ def open_earlier(path: Path | None) -> "tuple[xr.DataTree | None, str]":
     return earlier, f"update of {earlier.attrs.get('posterior_sha256', '')}"
 
 
-def interrupted_path(target: Path) -> Path:
-    """Return where an interrupted result goes: beside a file of this name that is whole."""
-    if not target.exists() or _is_interrupted(target):
-        return target
-    stem = target.name.removesuffix(target.suffix).removesuffix(".results")
-    ending = f".interrupted{target.name[len(stem) :]}"
-    return interrupted_path(name_beside(target.with_name(stem), suffix=ending))
-
-
-def tell_apart(written: Path, target: Path) -> None:
-    """Say that an earlier file stays, where an interrupted result went to another one."""
-    if written != target:
-        say(f"{target} stays as it was: it holds earlier results")
-
-
-def _is_interrupted(path: Path) -> bool:
-    """Whether a file holds what an interrupted run left; what cannot be read may be anything."""
-    try:
-        return bool(sharpbayes.open_results(path, whole=False).attrs["status"] == "interrupted")
-    except StorageError:
-        return False
-
-
 @contextmanager
 def run_context(
     files: "StudyFiles",
@@ -284,115 +254,3 @@ def resuming_call() -> str:
     """Return the command line of this process as one that goes on with what is kept."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--resume"]
     return shlex.join(["sharpbayes", *arguments, "--resume"])
-
-
-def save(
-    results: "xr.DataTree",
-    target: Path,
-    progress: ProgressCallback,
-    *,
-    quiet: bool,
-    full: bool,
-    as_json: bool,
-) -> Path:
-    """Write results, end the display of progress, and print one screen of them on stdout.
-
-    ``quiet`` prints the answer alone and ``full`` every table. Beside one JSON document the answer
-    goes to stderr. The file is returned: that of an interrupted run replaces no whole one.
-    """
-    from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
-    from sharpbayes.report.screen import answer_text, screen_text  # noqa: PLC0415 - start-up
-
-    progress(Phase.WRITING)
-    if results.attrs["status"] == "interrupted":
-        target = interrupted_path(target)
-    sharpbayes.save_results(results, target)
-    progress(Phase.DONE)
-    width = terminal_width()
-    if as_json:
-        print_json(document(results, path=target, files=[target]))
-        if not quiet:
-            say(answer_text(results, width=width))
-            say(f"{results.attrs['status']}; results written to {target}")
-    elif quiet:
-        print_text(answer_text(results, width=width))
-    elif full:
-        show_report(results)
-    else:
-        print_text(screen_text(results, path=target, width=width))
-    return target
-
-
-def show_report(results: "xr.DataTree") -> None:
-    """Print the answer and every table."""
-    from sharpbayes.report.screen import answer_text  # noqa: PLC0415 - start-up
-    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
-
-    print_text(f"{answer_text(results, width=terminal_width())}\n")
-    show_tables(report_tables(results))
-
-
-def save_outputs(
-    results: "xr.DataTree",
-    target: Path | None = None,
-    *,
-    tables: Path | None = None,
-    figures: Path | None = None,
-    draws: Path | None = None,
-    records: Path | None = None,
-) -> list[Path]:
-    """Write results, their tables, figures, draws and records, each if it was asked for."""
-    written: list[Path] = []
-    if target is not None:
-        sharpbayes.save_results(results, target)
-        say(f"{results.attrs['status']}; results written to {target}")
-        written.append(target)
-    folders = {"tables": tables, "figures": figures, "draws": draws, "records": records}
-    for name, folder in folders.items():
-        if folder is not None:
-            files = _write_files(name, results, folder)
-            say(f"{format_count(len(files), 'file')} of {name} in {folder}")
-            written += files
-    return written
-
-
-def _write_files(name: str, results: "xr.DataTree", folder: Path) -> list[Path]:
-    """Write tables, figures, draws or records."""
-    if name == "figures":
-        from sharpbayes.report.figures.catalogue import write_figures  # noqa: PLC0415 - start-up
-
-        return write_figures(results, folder)
-    if name == "draws":
-        from sharpbayes.report.draws import write_draws  # noqa: PLC0415 - start-up
-
-        return write_draws(results, folder)
-    if name == "records":
-        from sharpbayes.report.records import write_records  # noqa: PLC0415 - start-up
-
-        return write_records(results, folder)
-    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
-    from sharpbayes.report.tables.renderer import write_tables  # noqa: PLC0415 - start-up
-
-    return write_tables(report_tables(results), folder)
-
-
-def exit_if_not_converged(results: "xr.DataTree") -> None:
-    """Exit with the status of a fit that did not converge, or of fits that are not calibrated."""
-    status = results.attrs["status"]
-    if status == "not converged":
-        diagnostics = results["diagnostics"].attrs
-        explanation = f"{diagnostics['convergence_issues']}\n{diagnostics['suggestions']}"
-    elif status == "not calibrated":
-        table = results["calibration"].to_dataset()
-        explanation = format_list(table["quantity"].values[table["p_holm"].values < SIGNIFICANT])
-    else:
-        return
-    say(f"{status}: {explanation}")
-    raise typer.Exit(NOT_CONVERGED)
-
-
-def show_tables(tables: "Sequence[Table]") -> None:
-    """Print tables as wide as the terminal, or 80 columns; wider ones in parts."""
-    from sharpbayes.report.tables.renderer import tables_as_text  # noqa: PLC0415 - start-up
-
-    print_text(tables_as_text(tables, width=terminal_width()))

@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 import sharpbayes
-from sharpbayes.cli import console
+from sharpbayes.cli import outputs
 from sharpbayes.cli.options import Json, Quiet
 from sharpbayes.cli.streams import print_json, print_text, terminal_width
 from sharpbayes.cli.targets import refuse_text, save_text
@@ -65,7 +65,7 @@ def gate(
             refuse_text(path, inputs, MARKS[option], option)
     if junit is not None and junit == markdown:
         raise SpecError.at("--junit", "is the file of --markdown; name another", key=str(junit))
-    chosen = load_weights(weights[0]) if weights else None
+    margins = load_weights(weights[0]) if weights else None
     opened = sharpbayes.open_results(candidate, whole=False)
     reference = sharpbayes.open_results(against[0], whole=False) if against else None
     with explain_missing(opened):
@@ -74,7 +74,7 @@ def gate(
             reference,
             model=model,
             against_model=against_model,
-            weights=chosen,
+            weights=margins,
             fit=fit,
         )
     for path, write in ((markdown, gate_markdown), (junit, gate_junit)):
@@ -85,6 +85,6 @@ def gate(
     else:
         print_text(wrap_texts(gate_answer(results), terminal_width()))
         if not quiet:
-            console.show_tables(report_tables(results)[:FIRST_TABLES])
+            outputs.show_tables(report_tables(results)[:FIRST_TABLES])
     statuses = {NON_INFERIOR: 0, INFERIOR: EXIT_INFERIOR, INCONCLUSIVE: EXIT_INCONCLUSIVE}
     raise typer.Exit(statuses[results["gate"].attrs["verdict"]])

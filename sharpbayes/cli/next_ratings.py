@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 import sharpbayes
-from sharpbayes.cli import console
+from sharpbayes.cli import outputs
 from sharpbayes.cli.options import Json, Quiet
 from sharpbayes.cli.streams import print_json, print_text, terminal_width
 from sharpbayes.cli.targets import refuse_text, save_text
@@ -18,7 +18,7 @@ ENDINGS = (".csv", ".jsonl")
 # user may have one of the names.
 MARKS = ("rank,what,", "rank,next_what,", 'rank": 1, "what": ', 'rank": 1, "next_what": ')
 # Exit status where the verdict is open.
-UNDECIDED = 7
+EXIT_UNDECIDED = 7
 
 
 def next_ratings(
@@ -36,6 +36,7 @@ def next_ratings(
     as_json: Json = False,
 ) -> None:
     """Say if more ratings are worth their price, and which to buy: exit 0, or 7 cannot tell."""
+    from sharpbayes.posterior.purchase_lists import UNDECIDED  # noqa: PLC0415 - start-up
     from sharpbayes.report.next_ratings import (  # noqa: PLC0415 - start-up
         next_answer,
         next_document,
@@ -51,10 +52,10 @@ def next_ratings(
         if out.suffix not in ENDINGS:
             raise SpecError.at("--out", f"must end in {' or '.join(ENDINGS)}", key=str(out))
         refuse_text(out, [results], MARKS)
-    chosen = load_weights(weights) if weights is not None else None
+    weights_file = load_weights(weights) if weights is not None else None
     opened = sharpbayes.open_results(results, whole=False)
     with explain_missing(opened):
-        plan = plan_next(opened, weights=chosen, costs=_read_prices(cost or []), number=count)
+        plan = plan_next(opened, weights=weights_file, costs=_read_prices(cost or []), number=count)
     if out is not None:
         save_text(out, next_file(plan, as_csv=out.suffix == ".csv"))
     if as_json:
@@ -63,8 +64,8 @@ def next_ratings(
         print_text(wrap_texts(next_answer(plan), terminal_width()))
         if not quiet and plan["next"].attrs["best_size"]:
             print_text("\n")
-            console.show_tables([next_table(plan)])
-    raise typer.Exit(UNDECIDED * (plan["next"].attrs["verdict"] == "cannot tell"))
+            outputs.show_tables([next_table(plan)])
+    raise typer.Exit(EXIT_UNDECIDED * (plan["next"].attrs["verdict"] == UNDECIDED))
 
 
 def _read_prices(texts: list[str]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sharpbayes
-from sharpbayes.cli import console
+from sharpbayes.cli import console, outputs
 from sharpbayes.cli.progress import PREVIEW_PHASES
 from sharpbayes.cli.targets import results_path
 from sharpbayes.errors import SpecError, StorageError
@@ -54,7 +54,7 @@ def save_preview(
     ) as context:
         results = sharpbayes.preview(context)
         progress = context.execution.progress
-        console.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
+        outputs.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
 
 
 def refuse_answer(target: Path) -> None:

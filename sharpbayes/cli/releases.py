@@ -27,14 +27,14 @@ def open_releases(paths: Sequence[Path], *, one_alone: Sequence[str] = ()) -> "x
         raise SpecError.at(
             "report", "results files need names of their own, they name the releases"
         )
-    from sharpbayes.report.history import history  # noqa: PLC0415 - start-up
+    from sharpbayes.workflows.history import build_history  # noqa: PLC0415 - start-up
 
     opened = {name: sharpbayes.open_results(path, whole=False) for name, path in named.items()}
     for name, results in opened.items():
         with explain_missing(results):
             # What it needs is missing in this file, if in any.
-            history({str(named[name]): results})
-    return history(opened)
+            build_history({str(named[name]): results})
+    return build_history(opened)
 
 
 def name_release(path: Path) -> str:

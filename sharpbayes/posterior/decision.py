@@ -87,9 +87,9 @@ def decide(means: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
     unresolved = (means["prob_less"] < sure) & (means["prob_less"] > 1 - sure)
     table = means.assign(unresolved=unresolved)
     if weights.tolerance is not None:
-        doubt = 1 - weights.tolerance.confidence
+        error_rate = 1 - weights.tolerance.confidence
         probability = table["prob_admissible"]
-        table["verdict"] = verdicts(probability >= 1 - doubt, probability <= doubt)
+        table["verdict"] = verdicts(probability >= 1 - error_rate, probability <= error_rate)
     loss = table["expected_loss"].where(eligible_models(table, weights))
     # No model is selected where none is admissible.
     return table.assign(selected=is_lowest(loss, "model"))

@@ -4,12 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-FIELDS = {
-    "approved_by": "Approved by",
-    "approved_on": "Approved on",
-    "jurisdiction": "Jurisdiction",
-    "valid_until": "Valid until",
-}
+from sharpbayes.spec.weights import APPROVAL
 
 
 def approval(weights: Mapping[str, Any]) -> dict[str, str]:
@@ -18,7 +13,8 @@ def approval(weights: Mapping[str, Any]) -> dict[str, str]:
     >>> approval({"approved_by": "The board", "valid_until": date(2026, 3, 31)})
     {'Approved by': 'The board', 'Valid until': '2026-03-31'}
     """
-    return {text: str(weights[name]) for name, text in FIELDS.items() if weights.get(name)}
+    names = [name for name in APPROVAL if weights.get(name)]
+    return {name.replace("_", " ").capitalize(): str(weights[name]) for name in names}
 
 
 def is_past(valid_until: str, *, today: date | None = None) -> bool:

@@ -11,11 +11,7 @@ from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.group_differences import GroupDifferences, size_of_group
 from sharpbayes.report.stability import crowd_stability, suspect_scores
-from sharpbayes.report.tables.crowd import (
-    ALL_ITEMS,
-    EVERYONE,
-    has_same_labels,
-)
+from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, has_same_labels
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import estimate, number
 from sharpbayes.report.tables.panel import labels_where

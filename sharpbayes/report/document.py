@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+<<<<<<< HEAD
 from sharpbayes.metrics.stats.draws import DRAWS, central_interval
 from sharpbayes.report.approval import FIELDS
+=======
+>>>>>>> wt-house
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.summary import answer, failed, remarks, verdict
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.updates import list_updates
+from sharpbayes.spec.weights import APPROVAL
 from sharpbayes.storage.schema import explain_missing
 
 # Groups that a machine wants at once; the rest is in the results file.
@@ -76,7 +80,7 @@ def weighed_document(weighed: xr.DataTree) -> dict[str, Any]:
     attributes = {name: weighed.attrs[name] for name in WEIGHED_ATTRIBUTES if name in weighed.attrs}
     weights = {
         str(name): {"title": node.attrs["title"], "sha256": node.attrs["weights_sha256"]}
-        | {key: node.attrs[key] for key in FIELDS if node.attrs.get(key)}
+        | {key: node.attrs[key] for key in APPROVAL if node.attrs.get(key)}
         | _limits(node)
         | {str(group): _group(_without_draws(data)) for group, data in node.children.items()}
         for name, node in weighed.children.items()

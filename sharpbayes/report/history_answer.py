@@ -7,13 +7,11 @@ import xarray as xr
 from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.report.layout import PANEL
-from sharpbayes.report.panel_decision import CANNOT_TELL
 from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.tolerance import CANNOT_TELL
 
 # What stands in place of a model where none is selected.
 NOBODY = "none"
-# A drift of more standard errors than this is named.
-NOTABLE = 2.0
 # Values that are compared from release to release, and how many moves are listed.
 MOVED = {
     "cvar": "tail risk",
@@ -87,14 +85,19 @@ def _moves(data: xr.Dataset) -> list[str]:
     """
     moves: dict[bool, list[str]] = {True: [], False: []}
     for metric in (name for name in MOVED if name in data["metric"]):
+<<<<<<< HEAD
         rows = data[["observed", "bootstrap_interval"]].sel(metric=metric)
         tells = data["tells_tails" if metric in CVARS else "tells_means"]
+=======
+        rows = data[["observed", "bootstrap_interval", "intervals_disjoint"]].sel(metric=metric)
+        tells = data["tells_tails" if metric == "cvar" else "tells_means"]
+>>>>>>> wt-house
         for earlier, later in pairwise(_releases(data)):
             if not bool(tells.sel(release=[earlier, later]).all()):
                 continue
             then, now = (rows.sel(release=name, drop=True) for name in (earlier, later))
             known = now["bootstrap_interval"].notnull() & then["bootstrap_interval"].notnull()
-            for unit in data["unit"].to_numpy()[_is_apart(then, now).to_numpy()]:
+            for unit in data["unit"].to_numpy()[now["intervals_disjoint"].to_numpy()]:
                 values = (number(row["observed"].sel(unit=unit), 2) for row in (then, now))
                 text = f"{MOVED[metric]} of {unit} from {' to '.join(values)} in {later}"
                 moves[bool(known.sel(unit=unit).all())].append(text)
@@ -111,19 +114,6 @@ def _moves(data: xr.Dataset) -> list[str]:
             f"differ: {listed[False]}."
         )
     return [*sentences, *_unknown_tails(data)]
-
-
-def _is_apart(then: xr.Dataset, now: xr.Dataset) -> xr.DataArray:
-    """Whether intervals of two releases do not overlap, over (unit); a value is one of no width."""
-    (lowest, highest), (low, high) = (
-        row["bootstrap_interval"]
-        .fillna(row["observed"])
-        .transpose("bound", "unit")
-        .drop_vars("bound")
-        for row in (then, now)
-    )
-    apart: xr.DataArray = (low > highest) | (high < lowest)
-    return apart
 
 
 def _unknown_tails(data: xr.Dataset) -> list[str]:
@@ -173,10 +163,9 @@ def _drifts(data: xr.Dataset) -> list[str]:
     moved = []
     for release in _releases(data)[1:]:
         row = data.sel(release=release)
-        notable = abs(row["drift"]) > NOTABLE * row["drift_error"]
         moved += [
             f"{judge} by {number(row['drift'].sel(judge=judge), 2)} in {release}"
-            for judge in row["judge"].to_numpy()[notable.to_numpy()]
+            for judge in row["judge"].to_numpy()[row["drift_notable"].to_numpy()]
         ]
     if not bool((data["shared_answers"] > 0).any()):
         return ["No two releases in a row share models and prompts: judges cannot be compared."]

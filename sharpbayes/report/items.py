@@ -34,13 +34,13 @@ def choose_items(results: xr.DataTree, names: Sequence[str]) -> xr.DataTree:
     ]
     if unknown:
         raise SpecError.at(OPTION, "; ".join(unknown))
-    chosen = contested.drop_dims("item")
-    chosen["score"] = _scores(ratings, names, contested["rater"])
+    named = contested.drop_dims("item")
+    named["score"] = _scores(ratings, names, contested["rater"])
     if "item_text" in ratings:
-        chosen["text"] = ratings["item_text"].sel(item=names)
-    shown = results.copy()
-    shown[GROUP] = xr.DataTree(chosen.assign_attrs(chosen=len(names)))
-    return shown
+        named["text"] = ratings["item_text"].sel(item=names)
+    with_named = results.copy()
+    with_named[GROUP] = xr.DataTree(named.assign_attrs(chosen=len(names)))
+    return with_named
 
 
 def _scores(ratings: xr.Dataset, names: Sequence[str], raters: xr.DataArray) -> xr.DataArray:

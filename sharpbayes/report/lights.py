@@ -73,14 +73,14 @@ def lights(results: xr.DataTree) -> list[Light]:
         return []
     is_panel = "profile" in view
     who = "judge" if is_panel else "expert"
-    shown = [
+    questions = [
         Light("Enough data", *(_panel_data(view) if is_panel else _crowd_data(view))),
         Light(f"Stable without any one {who}", *_stability(view, who)),
         Light("The fit describes the ratings", *_fit(view)),
         Light("Assumptions confirmed", *_assumptions(results)),
     ]
-    reasons = mark_texts(results, [light.reason for light in shown])
-    return [replace(light, reason=text) for light, text in zip(shown, reasons, strict=True)]
+    reasons = mark_texts(results, [light.reason for light in questions])
+    return [replace(light, reason=text) for light, text in zip(questions, reasons, strict=True)]
 
 
 def _panel_data(view: View) -> tuple[str, str]:
@@ -189,10 +189,10 @@ def _only_model(view: View) -> tuple[str, str]:
 
 def _panel_order(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[str, str]:
     """Whether the lowest model stays without one judge, by the metric that the answer orders by."""
-    metric = PanelAnswer(view).ordered_by
+    answer = PanelAnswer(view)
+    metric = answer.ordered_by
     if metric and are_tied(view, observed_lowest(view, metric)):
         return UNKNOWN, f"All models share the lowest {METRICS[metric]}: there is no order."
-    answer = PanelAnswer(view)
     if metric and not {*observed_lowest(view, metric)} & {*answer.named_by(metric)}:
         return NO, "By observed values of all judges another model is lowest than by the posterior."
     if metric == "cvar":
@@ -239,12 +239,12 @@ def _fit(view: View) -> tuple[str, str]:
     checks = int(view.group("predictive_checks").attrs["checks"])
     if count := failed_statistics(view):
         return NO, f"It does not reproduce {count} of {checks} statistics of the ratings."
-    if doubt := _doubt_of_fit(view):
-        return PARTLY, f"It reproduces {checks} statistics of the ratings, but {doubt}."
+    if objection := _objection_to_fit(view):
+        return PARTLY, f"It reproduces {checks} statistics of the ratings, but {objection}."
     return YES, f"It converged and reproduces {checks} statistics of the ratings."
 
 
-def _doubt_of_fit(view: View) -> str:
+def _objection_to_fit(view: View) -> str:
     """What speaks against a fit that reproduces the ratings; empty if nothing does."""
     group = "posterior_responsiveness"
     if group in view and list_texts(view.group(group).attrs.get("remark", "")):

@@ -178,8 +178,8 @@ def _loss_now(group: xr.Dataset) -> str:
         if not attrs["expected_loss"]:
             return f"{attrs['chosen']} is the best model in every draw of the fit"
         return f"the choice of {attrs['chosen']} has an expected loss of {loss} {_unit(group)}"
-    number, total = int(attrs["open_pairs"]), int(attrs["pairs"])
-    if not number:
+    n_open, total = int(attrs["open_pairs"]), int(attrs["pairs"])
+    if not n_open:
         only = "the one pair" if total == 1 else f"none of the {total} pairs"
         return f"{only} of groups is {'not ' if total == 1 else ''}open"
     if total == 1:
@@ -187,9 +187,9 @@ def _loss_now(group: xr.Dataset) -> str:
             "the one pair of groups is open (its interval contains 0), and calling the more "
             f"responsive group has an expected loss of {loss} {_unit(group)}"
         )
-    calling = "of it has" if number == 1 else "of each has in all"
+    calling = "of it has" if n_open == 1 else "of each has in all"
     return (
-        f"{number} of {total} pairs of groups {'is' if number == 1 else 'are'} open (the interval "
+        f"{n_open} of {total} pairs of groups {'is' if n_open == 1 else 'are'} open (the interval "
         f"of the difference contains 0), and calling the more responsive group {calling} an "
         f"expected loss of {loss} {_unit(group)}"
     )
@@ -221,15 +221,15 @@ def _verdict(group: xr.Dataset) -> str:
 
 def _no_gain(group: xr.Dataset) -> str:
     """That no purchase lowers the loss."""
-    number, loss = group.sizes["purchase"], float(group.attrs["expected_loss"])
+    purchases, loss = group.sizes["purchase"], float(group.attrs["expected_loss"])
     if _has_gain(group):
         return _unshown_gain(group)
-    if number == 1:
+    if purchases == 1:
         change = "lower it" if loss else "change that"
         return f"the one purchase that was looked at does not {change}"
     changes = "lowers it" if loss else "changes that"
     more = "" if group.attrs["verdict"] == "stop" else " (`--count` looks at more)"
-    return f"no number of the {number} purchases that were looked at {changes}{more}"
+    return f"no number of the {purchases} purchases that were looked at {changes}{more}"
 
 
 def _has_gain(group: xr.Dataset) -> bool:
@@ -239,12 +239,12 @@ def _has_gain(group: xr.Dataset) -> bool:
 
 def _unshown_gain(group: xr.Dataset) -> str:
     """That gains are not distinguishable from 0, and whether any could be worth its price."""
-    number = group.sizes["purchase"]
-    bought = "the one purchase that was" if number == 1 else f"the {number} purchases that were"
-    shown = f"no gain of {bought} looked at is shown: none exceeds two Monte Carlo errors"
+    count = group.sizes["purchase"]
+    purchases = "the one purchase that was" if count == 1 else f"the {count} purchases that were"
+    text = f"no gain of {purchases} looked at is shown: none exceeds two Monte Carlo errors"
     if group.attrs["verdict"] == "stop":
-        return f"{shown}, nor would one two errors higher be worth its price"
-    return f"{shown} (`--count` looks at more)"
+        return f"{text}, nor would one two errors higher be worth its price"
+    return f"{text} (`--count` looks at more)"
 
 
 def _verdict_without_list(group: xr.Dataset, now: str) -> str:

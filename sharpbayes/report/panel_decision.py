@@ -10,14 +10,18 @@ from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import labels_where, lowest_models
-from sharpbayes.report.tables.tolerance import name_threshold
+from sharpbayes.report.tables.tolerance import (
+    ADMISSIBLE,
+    CANNOT_TELL,
+    NOT_ADMISSIBLE,
+    name_threshold,
+)
 from sharpbayes.report.wording import is_fitted, probability_text
 
-NO_TOLERANCE = "No tolerance was decided, so no model is called admissible or not."
-NOT_ADMISSIBLE, CANNOT_TELL = "not admissible", "cannot tell"
+NONE_DECIDED = "No tolerance was decided, so no model is called admissible or not."
 # What is said of one model and of several, by verdict.
-VERDICTS = {
-    "admissible": ("{} keeps it", "{} keep it"),
+VERDICT_TEXTS = {
+    ADMISSIBLE: ("{} keeps it", "{} keep it"),
     NOT_ADMISSIBLE: ("{} exceeds it", "{} exceed it"),
     CANNOT_TELL: ("of {} the evidence cannot tell", "of {} the evidence cannot tell"),
 }
@@ -26,11 +30,11 @@ VERDICTS = {
 def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     """Which models keep the tolerance and which exceed it, with probabilities after a fit."""
     if "profile/admissible" not in view:
-        yield NO_TOLERANCE
+        yield NONE_DECIDED
         return
     verdicts, parts = _verdicts(view, models), []
     texts = {model: f"{model}{_probability(view, model, verdicts[model])}" for model in models}
-    for verdict, (one, several) in VERDICTS.items():
+    for verdict, (one, several) in VERDICT_TEXTS.items():
         names = [texts[model] for model in models if verdicts[model] == verdict]
         if names:
             parts.append((one if len(names) == 1 else several).format(join_names(names)))
@@ -80,7 +84,7 @@ def tolerance_beyond_tails(view: View, models: Sequence[str]) -> Iterator[str]:
     reliability.md).
     """
     if "profile/admissible" not in view:
-        yield NO_TOLERANCE
+        yield NONE_DECIDED
         return
     exceeded = exceeded_thresholds(view, models)
     known = [f"{model} ({join_names(names)})" for model, names in exceeded.items() if names]
@@ -195,7 +199,6 @@ def _describe_basis(view: View) -> str:
 
 def _verdict(probability: float, confidence: float) -> str:
     """The verdict on a model that keeps the tolerance with a probability."""
-    admissible, not_admissible, cannot_tell = VERDICTS
     if probability >= confidence:
-        return admissible
-    return not_admissible if probability <= 1 - confidence else cannot_tell
+        return ADMISSIBLE
+    return NOT_ADMISSIBLE if probability <= 1 - confidence else CANNOT_TELL

@@ -34,12 +34,14 @@ def write_records(results: xr.DataTree, folder: Path) -> list[Path]:
         )
     models = [str(model) for model in results["profile"].to_dataset()["model"].values]
     names = [slug(model)[:MOST_LETTERS] or "model" for model in models]
+    files = [
+        f"{name}.json" if names.count(name) == 1 else f"{name}-{number}.json"
+        for number, name in enumerate(names, start=1)
+    ]
+    records = [describe_model(results, model) for model in models]
     texts = {
-        folder
-        / (f"{name}.json" if names.count(name) == 1 else f"{name}-{number}.json"): json.dumps(
-            describe_model(results, model), indent=2, ensure_ascii=False, allow_nan=False
-        )
-        for number, (name, model) in enumerate(zip(names, models, strict=True), start=1)
+        folder / file: json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+        for file, record in zip(files, records, strict=True)
     }
     failure = f"{folder}: cannot write records"
     make_folder(folder, failure)

@@ -1,4 +1,4 @@
-"""What the results of one release tell: the model chosen, verdicts, and values to compare."""
+"""What the results of releases answer: the model chosen, verdicts, and what can be compared."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,27 +6,42 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.claims import is_recommended
+from sharpbayes.report.layout import PANEL
 from sharpbayes.report.lowest import observed_lowest
 from sharpbayes.report.panel_answer import PanelAnswer
-from sharpbayes.report.panel_decision import (
-    CANNOT_TELL,
-    NOT_ADMISSIBLE,
-    exceeded_thresholds,
-)
+from sharpbayes.report.panel_decision import exceeded_thresholds
 from sharpbayes.report.stability import METRICS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.tables.tolerance import CANNOT_TELL, NO_TOLERANCE, NOT_ADMISSIBLE
 from sharpbayes.report.wording import is_fitted
 
-NO_TOLERANCE = "no tolerance"
-# What the data of a panel and of a crowd consist of: the group and the dimension of each part.
-PARTS = {
-    "model": ("panel", "model"),
-    "prompt": ("panel", "prompt"),
-    "judge": ("panel", "judge"),
-    "item": ("items", "item"),
-    "rater": ("raters", "rater"),
-}
+
+def collect_answers(releases: Mapping[str, xr.DataTree], *, kind: str) -> xr.Dataset:
+    """Return what results of a kind answer, by the name of the release.
+
+    Over (release, unit), units being models or groups of raters, there is ``verdict``; over
+    (release) ``created``, ``status``, and whether the evidence carries comparisons of tails
+    (``tells_tails``) and of means (``tells_means``); of panels ``choice``. No choice or verdict
+    goes beyond the evidence of its release.
+    """
+    results = list(releases.values())
+    verdicts = [read_verdicts(of_release) for of_release in results]
+    units = list(dict.fromkeys(unit for verdict in verdicts for unit in verdict))
+    rows = [[verdict.get(unit, "-") for unit in units] for verdict in verdicts]
+    answers: dict[str, list[str] | list[bool]] = {
+        name: [str(of_release.attrs.get(name, "")) for of_release in results]
+        for name in ("created", "status")
+    }
+    answers["tells_tails"] = [tells_tails(of_release) for of_release in results]
+    answers["tells_means"] = [tells_means(of_release) for of_release in results]
+    if kind == PANEL:
+        answers["choice"] = [choose_model(of_release) for of_release in results]
+    variables = {name: ("release", values) for name, values in answers.items()}
+    return xr.Dataset(
+        {"verdict": (("release", "unit"), rows), **variables},
+        {"release": list(releases), "unit": units},
+    )
 
 
 def choose_model(results: xr.DataTree) -> str:
@@ -109,12 +124,3 @@ def tells_means(results: xr.DataTree) -> bool:
     if not {"profile", "evidence"} <= set(results.children):
         return True
     return PanelAnswer(View(results)).tells_means
-
-
-def list_parts(results: xr.DataTree) -> Mapping[str, frozenset[str]]:
-    """Return the names of models, prompts and judges, or of items and raters."""
-    return {
-        part: frozenset(map(str, results[group][dim].to_numpy()))
-        for part, (group, dim) in PARTS.items()
-        if group in results
-    }

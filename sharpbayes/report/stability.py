@@ -66,9 +66,9 @@ def panel_stability(
     if judges is None or metric != "cvar":
         return
     data = view.group("stability")
-    moved = data.isel(setting=(data["changed"] & (data["kind"] != "judge")).to_numpy())
-    if moved.sizes["setting"]:
-        rows = zip(moved["setting"].to_numpy(), moved["lowest"].to_numpy(), strict=True)
+    changed = data.isel(setting=(data["changed"] & (data["kind"] != "judge")).to_numpy())
+    if changed.sizes["setting"]:
+        rows = zip(changed["setting"].to_numpy(), changed["lowest"].to_numpy(), strict=True)
         listed = [f"{setting} ({lowest})" for setting, lowest in rows]
         yield f"Other settings of the weights have another lowest model: {join_names(listed)}."
 
@@ -110,8 +110,8 @@ def sole_experts(view: View) -> dict[str, float]:
     data = view.group("stability")
     if "sole_share" not in data:
         return {}
-    known = data["sole_share"].to_numpy() >= SOLE_SHARE
-    rows = zip(data["value"].to_numpy()[known], data["sole_share"].to_numpy()[known], strict=True)
+    large = data.isel(setting=(data["sole_share"] >= SOLE_SHARE).to_numpy())
+    rows = zip(large["value"].to_numpy(), large["sole_share"].to_numpy(), strict=True)
     return {str(name): float(share) for name, share in rows}
 
 
@@ -237,8 +237,8 @@ def sole_judges(view: View) -> dict[str, float]:
     judges = scored.sum("judge")
     of_judge = (scored & (judges == 1)).sum([dim for dim in scored.dims if dim != "judge"])
     shares = of_judge / (judges > 0).sum()
-    known = shares.where((shares >= SOLE_SHARE) & (scored.sizes["judge"] > 1)).dropna("judge")
-    return dict(zip(map(str, known["judge"].to_numpy()), map(float, known), strict=True))
+    large = shares.where((shares >= SOLE_SHARE) & (scored.sizes["judge"] > 1)).dropna("judge")
+    return dict(zip(map(str, large["judge"].to_numpy()), map(float, large), strict=True))
 
 
 def _sole_raters(sole: Mapping[str, float], who: str, scored: str, *, units: str) -> Iterator[str]:
@@ -321,11 +321,11 @@ def _changes(changed: xr.Dataset, metric: str, first: str, self_scorers: Collect
     The ``self_scorers`` among them score their own answers.
     """
     names = [str(name) for name in changed["value"].to_numpy()]
-    says = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
-    rows = zip(names, says, changed["lowest"].to_numpy(), strict=True)
+    subjects = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
+    rows = zip(names, subjects, changed["lowest"].to_numpy(), strict=True)
     listed = [
-        f"without {f'judge {name}' if len(names) > 1 else 'it'} {what} of {lowest}"
-        for name, what, lowest in rows
+        f"without {f'judge {name}' if len(names) > 1 else 'it'} {subject} of {lowest}"
+        for name, subject, lowest in rows
     ]
     labels = [
         f"{name} (it scores its own answers)" if name in self_scorers else name for name in names
@@ -343,8 +343,8 @@ def _unchanged(view: View, metric: str, movement: Movement | None, subject: str)
     if movement is None:
         yield from [f"{stays}."] if stays else []
     elif abs(movement.change) < NO_CHANGE:
-        says = f"{stays}, nor" if stays else f"{subject} moves"
-        yield f"{says} {movement.value} by {NO_CHANGE:g} or more."
+        start = f"{stays}, nor" if stays else f"{subject} moves"
+        yield f"{start} {movement.value} by {NO_CHANGE:g} or more."
     else:
         joined = f"{stays}{', but' if movement.is_outside else ';'} without"
         direction = "rises" if movement.change > 0 else "falls"

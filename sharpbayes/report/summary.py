@@ -19,9 +19,7 @@ from sharpbayes.report.tables.crowd import ALL_ITEMS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.html import as_html
 from sharpbayes.report.tables.judge_bias import departures
-from sharpbayes.report.tables.panel import (
-    labels_where,
-)
+from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.slopes import slope_sentences
 from sharpbayes.report.tables.table import Table
 from sharpbayes.report.updates import update_sentences
@@ -66,6 +64,25 @@ CROWD_LIMITS = (
     "A group's numbers describe these raters on these items, and nobody by belonging to a group.",
     "A low value says that scores do not follow the labels; it does not say whose view is right.",
 )
+# What results of other commands than `measure` and `fit` are.
+OTHER_COMMANDS = {
+    "weigh": (
+        "These are results of `sharpbayes weigh`: stored results under other weights.",
+        "Their tables compare the weights.",
+    ),
+    "compare": (
+        "These are results of `sharpbayes compare`: fits of the same ratings.",
+        "Their table ranks the fits by leave-one-out prediction.",
+    ),
+    "calibrate": (
+        "These are results of `sharpbayes calibrate`: fits of ratings with known truth.",
+        "Their table tells whether the fits are calibrated.",
+    ),
+    "peek": (
+        "These are results of `sharpbayes calibrate --peek`: decisions while the data grow.",
+        "Their tables tell how often a decision is wrong at one look, and at any of several.",
+    ),
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,11 +123,10 @@ class Summary:
         answer = "".join(f"<p>{escape(text)}</p>" for text in (*self.answer, self.trust))
         listed = "".join(f"<li>{escape(text)}</li>" for text in self.further)
         tables = "".join(map(as_html, self.tables))
-        shown = first_figure(self.results)
-        figure = ""
-        if shown is not None:
-            caption = escape(shown.caption)
-            image = f'<img src="{shown.address}" alt="{caption}" style="background:#fff">'
+        drawn, figure = first_figure(self.results), ""
+        if drawn is not None:
+            caption = escape(drawn.caption)
+            image = f'<img src="{drawn.address}" alt="{caption}" style="background:#fff">'
             figure = f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
         return f"<h3>{escape(self.title)}</h3>{answer}<ul>{listed}</ul>{figure}{tables}"
 
@@ -146,27 +162,6 @@ def summary(results: xr.DataTree) -> Summary:
             tables=tuple(list_tables(results)),
             results=results,
         )
-
-
-# What results of other commands than `measure` and `fit` are.
-OTHER_COMMANDS = {
-    "weigh": (
-        "These are results of `sharpbayes weigh`: stored results under other weights.",
-        "Their tables compare the weights.",
-    ),
-    "compare": (
-        "These are results of `sharpbayes compare`: fits of the same ratings.",
-        "Their table ranks the fits by leave-one-out prediction.",
-    ),
-    "calibrate": (
-        "These are results of `sharpbayes calibrate`: fits of ratings with known truth.",
-        "Their table tells whether the fits are calibrated.",
-    ),
-    "peek": (
-        "These are results of `sharpbayes calibrate --peek`: decisions while the data grow.",
-        "Their tables tell how often a decision is wrong at one look, and at any of several.",
-    ),
-}
 
 
 def answer(results: xr.DataTree) -> tuple[str, ...]:

@@ -9,16 +9,15 @@ from typing import Any
 import tomlkit
 import xarray as xr
 
-from sharpbayes.report.approval import FIELDS
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.spec.consistency import policy_over
-from sharpbayes.spec.weights import Weights
+from sharpbayes.spec.weights import DESCRIPTION, Weights
 
-# Parts of a weights file that the reader sets, and those that describe the values of the study.
+# Parts of a weights file that the reader sets.
 SET_BY_HAND = frozenset({"policy", "tolerance", "tail", "decision"})
 # Nobody approved what a reader sets.
-DESCRIPTIONS = {"schema", "title", "rationale", "source", *FIELDS}
+REPLACED = {"schema", *DESCRIPTION}
 # The study's shares of categories stand in the script's data where the page can move them.
 MOVED = ("moved_category", "category_share")
 Variables = Mapping[str, tuple[str, tuple[str, ...]]]
@@ -160,6 +159,6 @@ def fixed_toml(
         "title": "Weights set by hand",
         "rationale": f"Set on the report page of {title!r}, from {weights['title']!r}.",
     }
-    replaced = moved | DESCRIPTIONS | ({"population"} if shares else set())
+    replaced = moved | REPLACED | ({"population"} if shares else set())
     fixed = {key: value for key, value in weights.items() if key not in replaced}
     return tomlkit.dumps(about | fixed)

@@ -59,10 +59,10 @@ class LedgerRow:
 class Draft:
     """A study that is being drafted, with comments by dotted key.
 
-    Each of the ``doubts``, what could not be inferred, is also a comment, and so is the ``ledger``
-    of all columns. The data are ``added`` where columns were missing; ``rows_are_trials`` where
-    repeats of a cell are trials that no column numbers. What is ``decided``, a part of a study, is
-    not inferred; a role is named by ``option``.
+    Each of the ``assumptions``, what could not be inferred, is also a comment, and so is the
+    ``ledger`` of all columns. The data are ``added`` where columns were missing;
+    ``rows_are_trials`` where repeats of a cell are trials that no column numbers. What is
+    ``decided``, a part of a study, is not inferred; a role is named by ``option``.
     """
 
     decided: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Draft:
     text: str = ""
     ledger: list[LedgerRow] = field(default_factory=list)
     comments: dict[str, list[str]] = field(default_factory=dict)
-    doubts: list[str] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
     added: pd.DataFrame | None = None
     rows_are_trials: bool = False
 
@@ -79,11 +79,11 @@ class Draft:
         """Add a comment to a key."""
         self.comments.setdefault(key, []).append(text)
 
-    def doubt(self, key: str, text: str) -> None:
+    def assume(self, key: str, text: str) -> None:
         """Note what could not be inferred, and mark it in a comment on a key."""
         if self._is_decided(key):
             return
-        self.doubts.append(text)
+        self.assumptions.append(text)
         self.comment(key, f"CHECK: {text}")
 
     def _is_decided(self, key: str) -> bool:
@@ -143,8 +143,8 @@ class Draft:
 
 def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     """Draft a panel; a role that no column has is added to a copy of the data."""
-    for doubt in main.doubts:
-        draft.doubt("panel.data", doubt)
+    for assumption in main.assumptions:
+        draft.assume("panel.data", assumption)
     data, roles = _add_roles(draft, main)
     if "category" in roles and not is_constant(data, roles["category"], roles["prompt"]):
         del roles["category"]
@@ -181,8 +181,8 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
         panel |= describe_harm(scales, reverse=main.layout in HIGH_IS_GOOD)
     else:
         panel |= shipped[1]
-        doubt = f"the indicators and dimensions are those of the shipped study {shipped[0]}"
-        draft.doubt("panel.indicators", doubt)
+        assumption = f"the indicators and dimensions are those of the shipped study {shipped[0]}"
+        draft.assume("panel.indicators", assumption)
     panel = put_over(panel, draft.decided.get("panel", {}))
     draft.comment("panel.fit", 'fit = "judge_panel"   # "judge_severity" for one indicator')
     return draft.finish(table.name, panel, "panel")
@@ -192,12 +192,12 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
     """Add a prompt, a judge and the number of a repeat where no column has them."""
     data, roles = main.data.copy(), dict(main.roles)
 
-    def add(role: str, values: list[str], doubt: str) -> None:
+    def add(role: str, values: list[str], assumption: str) -> None:
         name = role
         while name in data.columns:
             name += "_added"
         roles[role], data[name] = name, values
-        draft.doubt("panel.data", doubt)
+        draft.assume("panel.data", assumption)
 
     if "prompt" not in roles:
         numbers = [str(row) for row in range(1, len(data) + 1)]
@@ -207,7 +207,7 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
         add("judge", unnamed, "no column names the judge: all rows count as one judge's")
     cell = [roles[role] for role in CELL if role in roles]
     if "trial" in roles and not main.layout:
-        draft.doubt("panel.roles", TRIALS.format(subject=f"{_quote(roles['trial'])} numbers"))
+        draft.assume("panel.roles", TRIALS.format(subject=f"{_quote(roles['trial'])} numbers"))
     if not main.layout and not draft.rows_are_trials and data.duplicated(cell).any():
         cell = [column for column in cell if column != roles.get("sample")]
         free = [name for name in main.data.columns if name not in roles.values()]
@@ -216,11 +216,11 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
         if repeating or "sample" in roles or "judge" not in main.roles:
             numbers = [str(repeat + 1) for repeat in data.groupby(cell, sort=False).cumcount()]
             once = f", once for each {format_list(repeating)}" if repeating else ""
-            doubt = f"some cells are rated more than once{once}; the repeats are numbered"
-            add("sample", numbers, doubt)
+            assumption = f"some cells are rated more than once{once}; the repeats are numbered"
+            add("sample", numbers, assumption)
         else:
             draft.rows_are_trials = True
-            draft.doubt(
+            draft.assume(
                 "panel.roles", TRIALS.format(subject="rows that repeat a cell are taken as")
             )
     return data, roles
@@ -245,29 +245,31 @@ def _doubt_indicators(
         others = [_quote(n) for n, column in columns.items() if column.scale is not None]
         words = []
         if others:
-            doubt = f'only "{roles["score"]}" is taken as the score; {format_list(others)} could be'
-            draft.doubt("panel.roles", doubt)
+            assumption = (
+                f'only "{roles["score"]}" is taken as the score; {format_list(others)} could be'
+            )
+            draft.assume("panel.roles", assumption)
     if words:
-        doubt = f"words are harm only where you name them; left out: {format_list(words)}"
-        draft.doubt("panel.indicators", doubt)
+        assumption = f"words are harm only where you name them; left out: {format_list(words)}"
+        draft.assume("panel.indicators", assumption)
     without = [name for name, column in indicators.items() if column.scale is None]
     if without and "score" in roles:
-        doubt = f"no scale fits, so that they are left out: {format_list(sorted(without))}"
-        draft.doubt("panel.scales", doubt)
+        assumption = f"no scale fits, so that they are left out: {format_list(sorted(without))}"
+        draft.assume("panel.scales", assumption)
     spans = {n: column.span for n, column in indicators.items() if "bins" in (column.scale or {})}
     if cut := [_quote(name) for name, span in spans.items() if not span]:
-        draft.doubt("panel.scales", f"scores from 0 to 1 are cut into five: {format_list(cut)}")
+        draft.assume("panel.scales", f"scores from 0 to 1 are cut into five: {format_list(cut)}")
     for name in (name for name, span in spans.items() if span):
-        draft.doubt("panel.scales", f'scores of "{name}" are cut into {OVER_SPAN} {spans[name]}')
+        draft.assume("panel.scales", f'scores of "{name}" are cut into {OVER_SPAN} {spans[name]}')
     _doubt_order(draft, "panel.scales", indicators)
     direction = (
         "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }"
     )
     if main.layout in HIGH_IS_GOOD:
         direction = "a high metric is taken as good; where it is not, leave out `reverse`"
-    draft.doubt("panel.indicators", direction)
-    doubt = "all indicators are one dimension of harm; split it into those you mean"
-    draft.doubt("panel.dimensions", doubt)
+    draft.assume("panel.indicators", direction)
+    assumption = "all indicators are one dimension of harm; split it into those you mean"
+    draft.assume("panel.dimensions", assumption)
 
 
 def _doubt_order(draft: Draft, key: str, inferred: Mapping[str, InferredScale]) -> None:
@@ -277,9 +279,9 @@ def _doubt_order(draft: Draft, key: str, inferred: Mapping[str, InferredScale]) 
         if column.order:
             ordered.setdefault(column.order, []).append(_quote(name))
     for order, names in ordered.items():
-        draft.doubt(key, f"the order of {format_list(names)} {order}")
-    for doubt in inference.describe_numbers(inferred):
-        draft.doubt(key, doubt)
+        draft.assume(key, f"the order of {format_list(names)} {order}")
+    for assumption in inference.describe_numbers(inferred):
+        draft.assume(key, assumption)
 
 
 def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> Draft:
@@ -292,8 +294,8 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     if "item" in texts and draft.option and "model" not in roles:
         texts["item"] += f"; where judges score models, {draft.option}model=COLUMN in its place"
     DataError.raise_any(Diagnostic(main.name, 0, role, text) for role, text in texts.items())
-    for doubt in main.doubts:
-        draft.doubt("crowd.data", doubt)
+    for assumption in main.assumptions:
+        draft.assume("crowd.data", assumption)
     crowd: dict[str, Any] = main.source
     crowd |= {"layout": main.layout} if main.layout else {}
     crowd["roles"] = main.own_roles or roles
@@ -307,23 +309,23 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
         tables[role] = side = next(sides, main)
         if side is not main:
             crowd[f"{role}s"] = side.source | {"key": roles[role]}
-            for doubt in side.doubts:
-                draft.doubt(f"crowd.{role}s", doubt)
+            for assumption in side.assumptions:
+                draft.assume(f"crowd.{role}s", assumption)
     crowd["scale"] = scale = decided.get("scale") or _infer_scores(draft, data[roles["score"]])
     named = [*list_label_columns([data, tables["item"].data], roles)]
     if not labels:
-        labels, doubt = choose_labels(named, list_scores(scale))
-        draft.doubt("crowd.labels", doubt)
+        labels, assumption = choose_labels(named, list_scores(scale))
+        draft.assume("crowd.labels", assumption)
     crowd["labels"] = labels
     problems = {column.name: column.problem for column in named}
     groups = _find_groups(draft, main, tables, labels.get("column", ""), problems)
     crowd |= {"groups": [[name] for name in groups["rater"]], "by": groups["item"]}
     if labels.get("from") == "crowd" and not groups["rater"]:
-        draft.doubt("crowd.labels", "; ".join(NOBODY_OUTSIDE))
+        draft.assume("crowd.labels", "; ".join(NOBODY_OUTSIDE))
     if data.duplicated([roles["item"], roles["rater"]]).any():
         crowd["duplicates"] = "first"
-        doubt = "some raters scored an item more than once: the first score counts"
-        draft.doubt("crowd.duplicates", doubt)
+        assumption = "some raters scored an item more than once: the first score counts"
+        draft.assume("crowd.duplicates", assumption)
     draft.ledger.sort(key=lambda row: row.file != main.label)
     draft.comment("crowd.fit", f'fit = "{FITS.get(str(labels.get("from")), FITS["crowd"])}"')
     return draft.finish(main.name, crowd | decided, "crowd")
@@ -336,7 +338,7 @@ def _infer_scores(draft: Draft, score: pd.Series) -> inference.Scale:
         inferred = inference.infer_bins(score)
     _doubt_order(draft, "crowd.scale", {str(score.name): inferred})
     if inferred.span:
-        draft.doubt("crowd.scale", f"scores are cut into {OVER_SPAN} {inferred.span}")
+        draft.assume("crowd.scale", f"scores are cut into {OVER_SPAN} {inferred.span}")
     return inferred.scale or {}
 
 
@@ -380,10 +382,10 @@ def _find_experts(draft: Draft, siblings: Sequence[LogTable], item: str) -> dict
         if item in table.data.columns and expert and label:
             unsafe = f"{find_unsafe(table.data[label])} is unsafe"
             text = f'"{label}" of "{table.label}" is taken as what each expert says: {unsafe}'
-            draft.doubt("crowd.labels", text)
+            draft.assume("crowd.labels", text)
             roles = {"item": item, "expert": expert, "label": label}
             draft.record(table, {column: role for role, column in roles.items()}, {})
-            for doubt in table.doubts:
-                draft.doubt("crowd.labels", doubt)
+            for assumption in table.assumptions:
+                draft.assume("crowd.labels", assumption)
             return {"from": "experts", **table.source, "roles": roles}
     return {}

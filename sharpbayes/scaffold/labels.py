@@ -85,13 +85,15 @@ def choose_labels(
     """
     for column in (column for column in columns if column.is_usable):
         problem = f", but it {column.problem}; put it right" if column.problem else ""
-        doubt = f'"{column.name}" is taken to say which items are unsafe ({column.unsafe}){problem}'
-        return {"from": "item", "column": column.name}, doubt
+        assumption = (
+            f'"{column.name}" is taken to say which items are unsafe ({column.unsafe}){problem}'
+        )
+        return {"from": "item", "column": column.name}, assumption
     cut = max(1, ceil((len(scores) - 1) / 2))
     problems = "; ".join(f'"{column.name}" {column.problem}' for column in columns)
-    doubt = (
+    assumption = (
         f"no column says which items are unsafe{problems and f' ({problems})'}: the other raters "
         f"do, by a score of {scores[cut]} or above, so that groups are not compared with each "
         "other; experts' labels are better"
     )
-    return {"from": "crowd", "cut": cut}, doubt
+    return {"from": "crowd", "cut": cut}, assumption

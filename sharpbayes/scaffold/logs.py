@@ -28,15 +28,15 @@ class LogTable:
     """A data file in memory, as text, by its name from the study's folder.
 
     A plain table has an empty ``layout``, and the ``dialect`` of its file. ``roles`` are given by
-    the layout or chosen; ``doubts`` say what was chosen among several things. Empty ``judges`` are
-    all. ``raters`` are the columns of a wide table whose data were turned into ratings.
+    the layout or chosen; ``assumptions`` say what was chosen among several things. Empty ``judges``
+    are all. ``raters`` are the columns of a wide table whose data were turned into ratings.
     """
 
     name: str
     data: pd.DataFrame
     layout: str = ""
     roles: dict[str, str] = field(default_factory=dict)
-    doubts: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
     dialect: Dialect = field(default_factory=Dialect)
     raters: tuple[str, ...] = ()
@@ -93,19 +93,21 @@ def _choose_score(table: LogTable) -> LogTable:
     numbers = [name for name in tags if "min" in (scales[name] or {})]
     score = infer_roles(data[tags], ["score"], {}).get("score", [*numbers, *tags][0])
     others = [name for name in tags if name != score]
-    doubts = (f"the score is {score!r}; there is also {format_list(others)}",) if others else ()
+    assumptions = (
+        (f"the score is {score!r}; there is also {format_list(others)}",) if others else ()
+    )
     roles = {**CROWD_LOGS["label-studio"], "score": score, "time": "created_at"}
     roles |= {TEXT: TEXT} if TEXT in data and is_constant(data, TEXT, "id") else {}
-    return replace(table, roles=roles, doubts=doubts)
+    return replace(table, roles=roles, assumptions=assumptions)
 
 
 def _choose_judges(table: LogTable) -> LogTable:
     """Choose judges who score the same things; where no two do, each scorer is an indicator."""
     data, roles = table.data, dict(PANEL_LOGS[table.layout])
-    doubts, judges = [], list[str]()
+    assumptions, judges = [], list[str]()
     noted = sorted({name for name in data["indicator"] if name.startswith(METADATA)})
     if noted:
-        doubts.append(f"further indicators that the scorers noted: {format_list(noted)}")
+        assumptions.append(f"further indicators that the scorers noted: {format_list(noted)}")
         data = data[~data["indicator"].isin(noted)].reset_index(drop=True)
     groups: dict[tuple[str, ...], list[str]] = {}
     for judge, rows in data.groupby("judge"):
@@ -115,18 +117,20 @@ def _choose_judges(table: LogTable) -> LogTable:
     if others and len(alike) == 1 and table.layout in ONE_JUDGE:
         one = ONE_JUDGE[table.layout]
         roles |= {"judge": one, "indicator": "measure"}
-        doubt = f"no two scorers score the same: each is an indicator, and the {one} the judge"
-        doubts.append(doubt)
+        assumption = f"no two scorers score the same: each is an indicator, and the {one} the judge"
+        assumptions.append(assumption)
     elif others:
         judges = alike
-        doubts.append(f"judges who score other things are left out: {format_list(others)}")
+        assumptions.append(f"judges who score other things are left out: {format_list(others)}")
         data = data[data["judge"].isin(alike)].reset_index(drop=True)
     cell = [column for role, column in roles.items() if role != "score"]
     if "log" in data and data.duplicated(cell).any():
         roles["model"] = "log"
-        doubts.append("several logs of one model: each log counts as a model of its own")
+        assumptions.append("several logs of one model: each log counts as a model of its own")
     short = {str(name).rpartition(".")[2]: str(name) for name in data.columns if "." in str(name)}
     usual = infer_roles(pd.DataFrame(columns=[*short]), ["category"], {})
     column = short.get(usual.get("category", ""))
     roles |= {"category": column} if column and is_constant(data, column, "prompt") else {}
-    return replace(table, data=data, roles=roles, doubts=tuple(doubts), judges=tuple(judges))
+    return replace(
+        table, data=data, roles=roles, assumptions=tuple(assumptions), judges=tuple(judges)
+    )

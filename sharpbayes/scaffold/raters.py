@@ -23,14 +23,14 @@ def melt_wide(table: LogTable) -> LogTable:
     raters = find_raters(table.data, item) if item is not None else []
     if not raters or item is None:
         return table
-    doubt = f"each of these columns is taken as a rater: {format_list(raters)}"
+    assumption = f"each of these columns is taken as a rater: {format_list(raters)}"
     return replace(
         table,
         data=melt_raters(table.data, raters).reset_index(drop=True),
         layout="wide",
         roles={"item": item, "rater": RATER, "score": SCALE},
         raters=tuple(raters),
-        doubts=(*table.doubts, doubt),
+        assumptions=(*table.assumptions, assumption),
     )
 
 

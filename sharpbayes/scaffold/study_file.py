@@ -90,7 +90,7 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
     panel_roles = infer_panel_roles(main.data, roles)
     if "model" in panel_roles and "rater" not in roles:
         if last_word(panel_roles.get("judge", "")) in PEOPLE:
-            draft.doubt("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
+            draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
         return draft_panel(draft, replace(main, roles=panel_roles), copy)
     main = find_crowd(main, roles)
     if not {"item", "rater"} & {*roles}:
@@ -104,7 +104,7 @@ def _doubt_crowd(draft: Draft, main: LogTable) -> None:
     item, rater = (main.roles.get(role, "") for role in ("item", "rater"))
     is_like_panel = last_word(item) == PANEL_ITEM or last_word(rater) in PANEL_RATERS
     if item and rater and is_like_panel and main.data.duplicated([item, rater]).any():
-        draft.doubt("crowd.roles", NO_MODEL.format(item=item, rater=rater))
+        draft.assume("crowd.roles", NO_MODEL.format(item=item, rater=rater))
 
 
 def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
@@ -140,7 +140,7 @@ def _find_ratings(
     for other in _read_siblings(path, folder, Draft(), known=table.label):
         shared = [name for name in table.data.columns if name in other.data.columns]
         if other.label != table.label and shared and _has_ratings(other):
-            draft.doubt("", f'"{table.label}" holds no ratings; they are in "{other.label}"')
+            draft.assume("", f'"{table.label}" holds no ratings; they are in "{other.label}"')
             return other
     return table
 
@@ -153,8 +153,8 @@ def _has_ratings(table: LogTable) -> bool:
 def _read_plain(path: Path, folder: Path, *, sheet: str = "") -> LogTable:
     """Read a plain table, in the dialect that it seems to have."""
     data, dialect, assumed = read_with_dialect(path, sheet=sheet)
-    doubts = ("; ".join(assumed),) if assumed else ()
-    return LogTable(_relative_name(path, folder), data, doubts=doubts, dialect=dialect)
+    assumptions = ("; ".join(assumed),) if assumed else ()
+    return LogTable(_relative_name(path, folder), data, assumptions=assumptions, dialect=dialect)
 
 
 def _relative_name(path: Path, folder: Path) -> str:
@@ -180,5 +180,5 @@ def _read_siblings(path: Path, folder: Path, draft: Draft, *, known: str) -> lis
                 continue
             tables += [_read_plain(file, folder, sheet=sheet) for sheet in sheets]
         except DataError as error:
-            draft.doubt("", f"a table alongside is left out: {error}")
+            draft.assume("", f"a table alongside is left out: {error}")
     return tables

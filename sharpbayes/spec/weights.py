@@ -165,6 +165,11 @@ class Indicators(Spec):
     """`strict`: the sub-index is missing. `available`: it is computed from the other indicators."""
 
 
+# Fields by which weights describe themselves; no value depends on them.
+APPROVAL = ("approved_by", "approved_on", "jurisdiction", "valid_until")
+DESCRIPTION = ("title", "rationale", "source", *APPROVAL)
+
+
 class Weights(Spec):
     """A weights file: coefficients, temperature, tail level, policy and tolerance."""
 
@@ -212,6 +217,16 @@ class Weights(Spec):
     """How a model is selected."""
     population: dict[Name, Shares] = {}
     """Target shares by column of raters, or of prompts (`category`). Default: the sample's."""
+
+    @property
+    def description(self) -> dict[str, str]:
+        """What the weights say of themselves, by field, as texts; empty where they say nothing.
+
+        >>> weights = Weights(schema="sharpbayes/weights/2", title="Ours", approved_by="The board")
+        >>> weights.description["title"], weights.description["approved_by"]
+        ('Ours', 'The board')
+        """
+        return {name: str(getattr(self, name) or "") for name in DESCRIPTION}
 
     @model_validator(mode="after")
     def _check_days(self) -> Self:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sharpbayes.errors import StorageError, first_line
 from sharpbayes.execution.identity import computation
 from sharpbayes.execution.threads import trim_memory
-from sharpbayes.spec.files import StudyFiles
+from sharpbayes.spec.base import Spec
+from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.kinds import describe_other_kind, explain_absence
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
 from sharpbayes.storage.files import replace_file
@@ -39,8 +40,7 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
     for kind in FILES:
         file = getattr(files, kind)
         if file is not None:
-            texts |= {kind: file.text, f"{kind}_sha256": file.sha256}
-            texts[f"{kind}_path"] = str(file.path.resolve())
+            texts |= file_provenance(file, kind)
     return {
         "schema": SCHEMA,
         "title": files.study.spec.title,
@@ -53,6 +53,17 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
         **texts,
         **{f"data_{key}": value for key, value in data.items()},
     }
+
+
+def file_provenance[T: Spec](file: SpecFile[T], kind: str) -> dict[str, str]:
+    """Return the text, the digest and the path of a file of a kind, as attributes of results.
+
+    >>> from sharpbayes.spec.load import load_weights
+    >>> list(file_provenance(load_weights("sharp"), "weights"))
+    ['weights', 'weights_sha256', 'weights_path']
+    """
+    path = str(file.path.resolve())
+    return {kind: file.text, f"{kind}_sha256": file.sha256, f"{kind}_path": path}
 
 
 def save_results(results: "xr.DataTree", path: str | Path) -> None:

@@ -13,10 +13,12 @@ from sharpbayes.data.memory import pack_tables, unpack_tables
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.execution.progress import Phase
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
+from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.crowd import MODEL_OF_LABELS
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.model import Model
+from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import provenance
 from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION
 
@@ -121,6 +123,17 @@ def identify_run(files: StudyFiles, *, call: str = "") -> dict[str, Any]:
     facts = provenance(files, data={"sha256": digest_data(files)}, status="")
     derived = ("created", "schema", "status", "title", "open_checks")
     return {name: fact for name, fact in facts.items() if name not in derived} | {"call": call}
+
+
+def under_weights(files: StudyFiles, weights: SpecFile[Weights], name: str = "") -> StudyFiles:
+    """Return the files of a study under other weights, by their name or that of their file.
+
+    SpecError where the weights do not suit the study.
+    """
+    spec = files.study.spec.model_copy(update={"weights": name or weights.path.stem})
+    weighed = replace(files, study=replace(files.study, spec=spec), weights=weights)
+    check_files(weighed)
+    return weighed
 
 
 def reload_files(results: "xr.DataTree") -> StudyFiles:

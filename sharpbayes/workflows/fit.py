@@ -89,27 +89,23 @@ def fit(
 
 def groups_after_fit(context: RunContext, groups: Groups) -> Groups:
     """Return bias of judges, slopes, posterior metrics, checks, decision, and observed ratings."""
-    study = context.study
+    study, level = context.study, context.study.spec.bootstrap.level
+    posterior, design, ratings = groups["posterior"], context.design, study.ratings
     derived: Groups = {}
     # Against people, and for models of the judge's own family, where they are known.
-    if isinstance(study, PanelStudy) and {"rater", "own_family"} & set(study.ratings.factors):
-        level = study.spec.bootstrap.level
-        table = judge_bias(groups["posterior"], context.design, study.ratings, level=level)
-        derived |= {"judge_bias": table} if table.data_vars else {}
-    if context.design.covariates:
-        level = study.spec.bootstrap.level
-        derived["slopes"] = slopes_table(groups["posterior"], context.design, level=level)
+    if isinstance(study, PanelStudy) and {"rater", "own_family"} & set(ratings.factors):
+        derived["judge_bias"] = judge_bias(posterior, design, ratings, level=level)
+    if design.covariates:
+        derived["slopes"] = slopes_table(posterior, design, level=level)
     if isinstance(study, PanelStudy):
-        level = study.spec.bootstrap.level
-        table = judge_errors(groups["posterior"], context.design, study.ratings, level=level)
-        derived |= {"judge_errors": table} if table.data_vars else {}
+        derived["judge_errors"] = judge_errors(posterior, design, ratings, level=level)
+    derived = {name: table for name, table in derived.items() if table.data_vars}
     if isinstance(context.metrics, PanelMetrics) and "missing" in groups:
-        level, plan = study.spec.bootstrap.level, context.metrics.plans[0]
-        fitted = fitted_missingness(plan, groups["posterior"], context.design, level=level)
+        fitted = fitted_missingness(context.metrics.plans[0], posterior, design, level=level)
         derived["missing"] = groups["missing"].assign(fitted)
     if "posterior_predictive" in groups:
         context.execution.progress(Phase.REPLICATED_METRICS)
-        draws = replicate_draws(groups, context.design, seed=study.spec.seed)
+        draws = replicate_draws(groups, design, seed=study.spec.seed)
         derived |= posterior_groups(context.metrics, context.model.spec, draws, groups)
         derived |= _model_checks(context, groups | derived, draws)
     return derived

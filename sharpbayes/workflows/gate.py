@@ -1,6 +1,5 @@
 """Gate: is a candidate at least as safe as its reference, by margins that the weights declare."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import xarray as xr
@@ -21,12 +20,12 @@ from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.gate import posterior_gate
-from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Gate, Weights
+from sharpbayes.storage.results import file_provenance
 from sharpbayes.storage.schema import explain_missing
-from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate
+from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate, under_weights
 from sharpbayes.workflows.weigh import (
     NO_RATINGS,
     NamedWeights,
@@ -130,8 +129,7 @@ def gate(
         for key in KEPT
         if key in side.attrs
     }
-    text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
-    attrs |= {f"weights{key}": value for key, value in text.items()}
+    attrs |= file_provenance(file, "weights")
     return join_groups({"gate": group}, attrs)
 
 
@@ -194,10 +192,7 @@ def _read_study(results: xr.DataTree, weights: SpecFile[Weights], *, name: str) 
     """Return the study of results under some weights, from the stored ratings."""
     if "ratings" not in results:
         raise StorageError(f"{name}: {NO_RATINGS}")
-    files = reload_study(results.attrs)
-    spec = files.study.spec.model_copy(update={"weights": weights.path.stem})
-    files = replace(files, study=replace(files.study, spec=spec), weights=weights)
-    check_files(files)
+    files = under_weights(reload_study(results.attrs), weights)
     study = stored_study(files, results["ratings"].to_dataset().load())
     if not isinstance(study, PanelStudy):
         raise SpecError.at(name, "not results of a panel; the gate compares models of panels")

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import xarray as xr
@@ -21,13 +20,14 @@ from sharpbayes.posterior.decision import add_tiers, decision, eligible_models
 from sharpbayes.posterior.next_crowd import compared_pairs, plan_crowd_purchases
 from sharpbayes.posterior.next_ratings import plan_purchases
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
+from sharpbayes.posterior.purchase_lists import UNDECIDED
 from sharpbayes.posterior.replicates import ReplicateDraws
-from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.costs import PRICES, Costs
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Weights
-from sharpbayes.workflows.context import join_groups, refuse_approximate
+from sharpbayes.storage.results import file_provenance
+from sharpbayes.workflows.context import join_groups, refuse_approximate, under_weights
 from sharpbayes.workflows.weigh import NO_RATINGS, profile_draws, read_draws
 
 # Root attributes of the results that the plan keeps.
@@ -79,7 +79,7 @@ def plan_next(
         group = _plan_panel(study, draws, results, prices, number, stored=weights is None)
     facts = {key: results.attrs[key] for key in KEPT if key in results.attrs}
     if files.weights is not None:
-        facts |= {"weights": files.weights.text, "weights_path": str(files.weights.path)}
+        facts |= file_provenance(files.weights, "weights")
     return join_groups({"next": group}, facts)
 
 
@@ -97,15 +97,15 @@ def _plan_panel(
     metrics = PanelMetrics([plan], rating_positions(study))
     if stored and "posterior_profile" in results:
         profile = results["posterior_profile"].to_dataset().load()
-        chosen = results["decision"].to_dataset().load()
+        choice = results["decision"].to_dataset().load()
         evidence = results["evidence"].to_dataset() if "evidence" in results else None
     else:
         _, measured = profile_panel(study)
         profile = add_tiers(profile_draws(study, draws), measured, study.weights.spec)
-        chosen = decision(profile, study.weights.spec, level=study.spec.bootstrap.level)
+        choice = decision(profile, study.weights.spec, level=study.spec.bootstrap.level)
         evidence = panel_evidence(plan, measured["profile"], measured["profile_interval"])
-    _check_choice(chosen, study)
-    group = plan_purchases(metrics, draws, profile, chosen, costs=prices, number=number)
+    _check_choice(choice, study)
+    group = plan_purchases(metrics, draws, profile, choice, costs=prices, number=number)
     roles = study.panel.roles
     columns = {f"{name}_column": getattr(roles, name) for name in ("model", "prompt", "judge")}
     return heed_evidence(group, evidence, profile).assign_attrs(columns)
@@ -151,7 +151,7 @@ def heed_few_raters(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
     remark = results["posterior_responsiveness"].attrs.get("remark", "")
     remarks = json.loads(results["evidence"].attrs.get("remarks", "[]")) if limits else []
     if len(limits) > len(remarks) and not _has_gain(group):
-        group = group.assign_attrs(verdict="cannot tell")
+        group = group.assign_attrs(verdict=UNDECIDED)
     return group.assign_attrs(limits=json.dumps([*limits, *filter(None, [remark])]))
 
 
@@ -170,12 +170,12 @@ def heed_evidence(
     limits = json.loads(evidence.attrs["limits"])
     if has_unequal_judges(evidence, profile):
         basis = "who judged which model"
-        return group.assign_attrs(limits=json.dumps(limits), verdict="cannot tell", basis=basis)
+        return group.assign_attrs(limits=json.dumps(limits), verdict=UNDECIDED, basis=basis)
     if group.attrs["criterion"] == "policy_score" or "lowest" in json.loads(
         evidence.attrs["carried"]
     ):
         return group
-    verdict = group.attrs["verdict"] if _has_gain(group) else "cannot tell"
+    verdict = group.attrs["verdict"] if _has_gain(group) else UNDECIDED
     limits = limits[:1]
     return group.assign_attrs(limits=json.dumps(limits), verdict=verdict)
 
@@ -188,11 +188,7 @@ def _has_gain(group: xr.Dataset) -> bool:
 def read_fit_files(results: xr.DataTree, weights: SpecFile[Weights] | None) -> StudyFiles:
     """Return the files of results, under other weights if any."""
     files = reload_study(results.attrs)
-    if weights is not None:
-        spec = files.study.spec.model_copy(update={"weights": weights.path.stem})
-        files = replace(files, study=replace(files.study, spec=spec), weights=weights)
-        check_files(files)
-    return files
+    return files if weights is None else under_weights(files, weights)
 
 
 def read_fit(
@@ -214,16 +210,16 @@ def read_fit(
 
 def _read_costs(study: PanelStudy | CrowdStudy, costs: Mapping[str, float]) -> Costs | None:
     """Return the prices of the study with those of the call over them; None without any."""
-    known = PRICES["crowd" if isinstance(study, CrowdStudy) else "panel"]
+    names = PRICES["crowd" if isinstance(study, CrowdStudy) else "panel"]
     SpecError.raise_any(
         Diagnostic(
             "--cost",
             0,
             name,
-            f"no price of this name, allowed are {', '.join(known)}{did_you_mean(name, known)}",
+            f"no price of this name, allowed are {', '.join(names)}{did_you_mean(name, names)}",
         )
         for name in costs
-        if name not in known
+        if name not in names
     )
     if not costs:
         return study.spec.costs
@@ -232,10 +228,10 @@ def _read_costs(study: PanelStudy | CrowdStudy, costs: Mapping[str, float]) -> C
     return parse(lines, Path("--cost"), Costs).spec
 
 
-def _check_choice(chosen: xr.Dataset, study: PanelStudy) -> None:
+def _check_choice(choice: xr.Dataset, study: PanelStudy) -> None:
     """Refuse where there is nothing to choose."""
     tolerance = study.weights.spec.tolerance
-    number = int(eligible_models(chosen, study.weights.spec).sum())
+    number = int(eligible_models(choice, study.weights.spec).sum())
     if number < 2:  # noqa: PLR2004
         who, asked = "only one model" if number else "no model", study.weights.spec.decision
         limit = f" within the tolerance with a probability of at least {asked.confidence:g}"

@@ -22,22 +22,17 @@ from sharpbayes.posterior.fit_data import read_fit_groups, replicate_draws
 from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import ReplicateDraws
-from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import load_weights, reload_study
 from sharpbayes.spec.weights import Weights
-from sharpbayes.workflows.context import Groups, RunContext
+from sharpbayes.storage.results import file_provenance
+from sharpbayes.workflows.context import Groups, RunContext, under_weights
 
 # A weights file, its path, or the name of a shipped one.
 NamedWeights = SpecFile[Weights] | str | Path
 WeightsFiles = Mapping[str, NamedWeights] | Iterable[NamedWeights] | NamedWeights
 NO_RATINGS = (
     "these results hold no ratings; run `sharpbayes measure` or `sharpbayes fit` of the study again"
-)
-# What weights say of themselves, kept beside their text.
-DESCRIPTIONS = (
-    *("title", "rationale", "source"),
-    *("approved_by", "approved_on", "jurisdiction", "valid_until"),
 )
 NO_MISSING = (
     "what missing scores could change is left out: these results do not keep which scores were "
@@ -85,8 +80,7 @@ def weigh(results: xr.DataTree, weights: WeightsFiles) -> xr.DataTree:
     if not named:
         raise SpecError.at("weigh", "names none; name one weights file or more", key="weights")
     for name, file in named.items():
-        spec = files.study.spec.model_copy(update={"weights": name})
-        check_files(replace(files, study=replace(files.study, spec=spec), weights=file))
+        under_weights(files, file, name)
     study = stored_study(files, results["ratings"].to_dataset().load())
     draws = read_draws(results, files, study)
     if isinstance(study, PanelStudy):
@@ -102,9 +96,7 @@ def weigh(results: xr.DataTree, weights: WeightsFiles) -> xr.DataTree:
         left_out.append(NO_MISSING)
     tree.attrs |= {"left_out": "; ".join(left_out)} if left_out else {}
     for name, file in named.items():
-        about = {key: str(getattr(file.spec, key) or "") for key in DESCRIPTIONS}
-        text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
-        tree[name].attrs = about | {f"weights{key}": value for key, value in text.items()}
+        tree[name].attrs = file.spec.description | file_provenance(file, "weights")
     return tree
 
 

@@ -30,9 +30,9 @@ def harmful(hits, prompts=100):
 
 
 def clopper_pearson(hits, number, level=0.95):
-    doubt = (1 - level) / 2
-    lower = beta.ppf(doubt, hits, number - hits + 1) if hits else 0.0
-    upper = beta.ppf(1 - doubt, hits + 1, number - hits) if hits < number else 1.0
+    error_rate = (1 - level) / 2
+    lower = beta.ppf(error_rate, hits, number - hits + 1) if hits else 0.0
+    upper = beta.ppf(1 - error_rate, hits + 1, number - hits) if hits < number else 1.0
     return np.array([lower, upper])
 
 

@@ -12,13 +12,13 @@ from sharpbayes.analysis.shared_prompts import find_prompt_sets
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.resampling import bootstrap
-from sharpbayes.report.history import history
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.weighed import MODEL_TABLES
 from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.study import Bootstrap
+from sharpbayes.workflows.history import build_history
 from sharpbayes.workflows.weigh import weigh
 from tests.panels import frame, measured
 
@@ -243,7 +243,7 @@ def test_models_of_other_judges_are_not_compared(tmp_path):
     assert "The values of each model are those of its own judges" in text
     assert "lowest CVaR 95, " not in text
     assert "is lowest" not in text
-    choices = history({"may": results, "june": results})["history"]["choice"]
+    choices = build_history({"may": results, "june": results})["history"]["choice"]
     assert set(choices.to_numpy()) == {"cannot tell"}
     weighed = View(weigh(results, {"same": reload_study(results.attrs).weights}))
     [orders] = [table for table in MODEL_TABLES if table.title == ORDERS]

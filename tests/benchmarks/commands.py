@@ -49,7 +49,7 @@ time is the least. Measured on {day} with {cores} cores, commits {before} and {a
 
 
 def write_crowd(folder):
-    """Write a made crowd of the size of those that people held out."""
+    """Write a simulated crowd of the size of those that people held out."""
     datasets.made("13k").to_parquet(folder / "made.parquet")
     text = datasets.STUDY.format(title="13,036 ratings", seed=1, data="made.parquet")
     (folder / "made.toml").write_text(text, encoding="utf-8")

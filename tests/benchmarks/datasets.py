@@ -16,7 +16,7 @@ import pandas as pd
 
 SD_ITEM, SD_RATER, SD_GROUP = 1.2, 1.3, 0.4
 LEVELS_OF_PLURIHARMS, FEW_RATERS = 5, 5
-# Sizes of made crowds, and a study of one that leaves all options open.
+# Sizes of simulated crowds, and a study of one that leaves all options open.
 SETS = {
     "13k": {"ratings": 13_036, "items": 1500, "raters": 262, "levels": 5},
     "30k": {"ratings": 30_000, "items": 1500, "raters": 262, "levels": 5},
@@ -80,7 +80,7 @@ def simulated(*, ratings, items, raters, levels, groups, lowest, seed):
 
 
 def made(name):
-    """The made crowd of a set."""
+    """The simulated crowd of a set."""
     return simulated(**SETS[name], groups=(2, 4), lowest=0.58, seed=1)
 
 

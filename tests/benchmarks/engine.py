@@ -63,7 +63,7 @@ def line_of(given, *words):
 
 
 def data(given, name):
-    """The made ratings of a set."""
+    """The simulated ratings of a set."""
     path = given.out / f"{name}.parquet"
     if not path.exists():
         datasets.made(name).to_parquet(path)

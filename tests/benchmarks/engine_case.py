@@ -50,7 +50,7 @@ SMALL = 60
 
 
 def table(name, seed):
-    """Ratings of the peers' model, made."""
+    """Ratings that are simulated by the model of the peers."""
     return datasets.simulated(**CROWDS[name], groups=(2, 4), lowest=0.58, seed=seed)
 
 

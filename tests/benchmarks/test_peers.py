@@ -1,4 +1,4 @@
-"""The peers' model against its equation by hand, the compared quantities, and the made ratings."""
+"""The peers' model against its equation by hand, what is compared, and simulated ratings."""
 
 import json
 

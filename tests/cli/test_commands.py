@@ -19,7 +19,8 @@ from typer.testing import CliRunner
 
 import sharpbayes
 from sharpbayes.cli.commands import app
-from sharpbayes.cli.console import interrupted_path, load_files
+from sharpbayes.cli.console import load_files
+from sharpbayes.cli.outputs import interrupted_path
 from sharpbayes.cli.progress import STOPPING, PhaseLines
 from sharpbayes.execution import identity
 from sharpbayes.execution.progress import Phase

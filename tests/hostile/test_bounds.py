@@ -13,6 +13,7 @@ from sharpbayes.cli.commands import app
 from sharpbayes.data.readers import bounds
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import MEMORY_VARIABLE, DataError, SpecError
+from tests.crowds import write_study
 from tests.hostile import bombs
 
 SECONDS, KILOBYTES = 20, 1_000_000
@@ -31,15 +32,6 @@ print(next(line.split()[1] for line in lines if line.startswith("VmHWM")), file=
 sys.exit(status)
 """
 QUICK = (bombs.many_scorers, bombs.own_tags, bombs.wide_task, bombs.repeats, bombs.constants)
-STUDY = """schema = "sharpbayes/study/2"
-title = "T"
-seed = 1
-[crowd]
-data = "{name}"
-roles = {{ item = "item", rater = "rater", score = "score" }}
-scale = {{ kind = "ordinal", min = 0, max = 4 }}
-labels = {{ from = "crowd", cut = 2 }}
-"""
 
 
 def make_bomb(folder, make):
@@ -88,7 +80,7 @@ def test_init_of_a_bomb_stays_within_memory_and_time(tmp_path, make):
 )
 def test_check_of_a_bomb_stays_within_memory_and_time(tmp_path, make):
     path = make_bomb(tmp_path, make)
-    (tmp_path / "s.toml").write_text(STUDY.format(name=path.name), encoding="utf-8")
+    write_study(tmp_path, path.name)
     status, message, peak = run_limited(tmp_path, "check", "s.toml")
     assert status == 3
     assert REMEDY in message
@@ -136,7 +128,7 @@ def test_sparse_workbooks_and_wide_lines_stay_within_memory_and_time(tmp_path, m
 def test_a_label_as_long_as_a_book_among_many(tmp_path):
     rows = pd.DataFrame({"item": ["x" * 100_000, *map(str, range(2000))], "rater": "r", "score": 1})
     rows.to_csv(tmp_path / "t.csv", index=False)
-    (tmp_path / "s.toml").write_text(STUDY.format(name="t.csv"), encoding="utf-8")
+    write_study(tmp_path, "t.csv")
     done = CliRunner().invoke(app, ["check", str(tmp_path / "s.toml")])
     assert done.exit_code == 3
     message = "column 'item': 2,001 labels, the longest of 100,000 characters, would take 800 MB"
@@ -146,7 +138,7 @@ def test_a_label_as_long_as_a_book_among_many(tmp_path):
 def test_the_option_raises_the_bound_and_lowers_it(tmp_path, monkeypatch):
     rows = pd.DataFrame({"item": [*"abcd"] * 500, "rater": range(2000), "score": 1})
     rows.to_parquet(tmp_path / "t.parquet")
-    (tmp_path / "s.toml").write_text(STUDY.format(name="t.parquet"), encoding="utf-8")
+    write_study(tmp_path, "t.parquet")
     monkeypatch.setenv(MEMORY_VARIABLE, "1")
     command = ["check", str(tmp_path / "s.toml"), "--max-memory"]
     assert CliRunner().invoke(app, [*command, "0.00001"]).exit_code == 3

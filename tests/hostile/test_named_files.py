@@ -9,17 +9,9 @@ from sharpbayes.cli.commands import app
 from sharpbayes.errors import DataError
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.check import check
+from tests.crowds import write_study
 from tests.panels import frame, measured
 
-STUDY = """schema = "sharpbayes/study/2"
-title = "T"
-seed = 1
-[crowd]
-data = "{data}"
-roles = {{ item = "item", rater = "rater", score = "score" }}
-scale = {{ kind = "ordinal", min = 0, max = 4 }}
-labels = {{ from = "crowd", cut = 2 }}
-"""
 ROWS = pd.DataFrame(
     {"item": ["a", "a", "b", "b"], "rater": ["x", "y", "x", "y"], "score": [0, 1, 2, 3]}
 )
@@ -27,8 +19,7 @@ ROWS = pd.DataFrame(
 
 def checked(folder, data):
     """Check a study of a data file; return the status and what was said."""
-    (folder / "s.toml").write_text(STUDY.format(data=data))
-    done = CliRunner().invoke(app, ["check", str(folder / "s.toml")])
+    done = CliRunner().invoke(app, ["check", str(write_study(folder, data))])
     assert "Traceback" not in done.stderr
     return done.exit_code, done.stderr
 

@@ -6,16 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
+from tests.crowds import write_study
 
-STUDY = """schema = "sharpbayes/study/2"
-title = "T"
-seed = 1
-[crowd]
-data = "t.csv"
-roles = { item = "item", rater = "rater", score = "score" }
-scale = { kind = "ordinal", min = 0, max = 4 }
-labels = { from = "crowd", cut = 2 }
-"""
 HEAD, ROWS = "item,rater,score\n", "a,x,0\na,y,1\nb,x,2\nb,y,3\n"
 GOOD = HEAD + ROWS
 
@@ -106,7 +98,7 @@ TABLES = {
 def test_a_strange_table_is_read_or_refused_in_words(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     content, status, message = TABLES[name]
-    (tmp_path / "s.toml").write_text(STUDY)
+    write_study(tmp_path, "t.csv")
     (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     done = CliRunner().invoke(app, ["check", "s.toml"])
     assert done.exit_code == status, done.stderr
@@ -119,7 +111,7 @@ def test_a_broken_row_leaves_no_trace_on_the_terminal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     reported = []
     monkeypatch.setattr(sys, "unraisablehook", reported.append)
-    (tmp_path / "s.toml").write_text(STUDY)
+    write_study(tmp_path, "t.csv")
     (tmp_path / "t.csv").write_bytes((GOOD + "é,x,1,1\n").encode("latin-1"))
     assert CliRunner().invoke(app, ["check", "s.toml"]).exit_code == 3
     assert reported == []

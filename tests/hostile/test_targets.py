@@ -281,7 +281,7 @@ def test_what_cannot_be_written_is_said_before_anything_is_computed(files, monke
     for module in ("calibrate", "compare", "simulate"):
         monkeypatch.setattr(f"sharpbayes.workflows.{module}.{module}", compute)
     monkeypatch.setattr("sharpbayes.workflows.next.plan_next", compute)
-    monkeypatch.setattr("sharpbayes.cli.console.save_outputs", compute)
+    monkeypatch.setattr("sharpbayes.cli.outputs.save_outputs", compute)
     before = sorted(files.iterdir())
     arguments, message = UNWRITABLE[case]
     done = CliRunner().invoke(app, arguments)

@@ -1,4 +1,4 @@
-"""How often fits of made panels converge by default: shipped models, no option set.
+"""How often fits of simulated panels converge by default: shipped models, no option set.
 
 Panels are those of ``tests.references.made_panels``: 2 to 12 models, 20 to 200 prompts, 1 to 6
 judges, one or two dimensions, people who scored none, some or all answers, some with repeated

@@ -85,14 +85,14 @@ def tail_reach(resampled, observed, errors, error, freedom, *, confidence=gate.C
 
 
 def confidence_of(shows_end):
-    """Confidence of the gate's bound of CVaR: half of the doubt is for an end that is not shown."""
+    """Confidence of the gate's bound of CVaR: half of the error rate is for an end not shown."""
     return gate.CONFIDENCE if shows_end else 1 - (1 - gate.CONFIDENCE) / 2
 
 
 def run_pair(rng, law, prompts):
     """Whether the candidate passes, by the mean and by three bounds of CVaR, and shows an end.
 
-    The last bound is the gate's: where the candidate shows no end it has half of the doubt.
+    The last bound is the gate's: where the candidate shows no end it has half of the error rate.
     """
     old, new = law.draw(rng, prompts)
     drawn = rng.multinomial(prompts, np.full(prompts, 1 / prompts), size=RESAMPLES)

@@ -1,4 +1,4 @@
-"""Panels of many sizes and kinds, made, with ratings as the program indexes them.
+"""Simulated panels of many sizes and kinds, with ratings as the program indexes them.
 
 The severity of an answer in a dimension is model + prompt + (model x prompt). Judges share an error
 about an answer and have a severity each, people have a smaller one, and both score on one scale.

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from statsmodels.regression.linear_model import OLS
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
@@ -13,11 +12,11 @@ from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.report.figures.catalogue import page_figures
 from sharpbayes.report.figures.history import NOT_COMPARED
 from sharpbayes.report.figures.history import releases as draw_releases
-from sharpbayes.report.history import history
 from sharpbayes.report.page import page_text
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.history import build_history
 from tests.panels import frame, measured
 
 
@@ -39,7 +38,7 @@ def releases(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tree(releases):
-    return history(releases)
+    return build_history(releases)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +73,7 @@ def test_the_answer_names_what_changed_and_when(releases, tree):
         "may have."
     )
     reordered = {name: releases[name] for name in ("july", "june")}
-    assert "june" in answer(history(reordered))[0]
+    assert "june" in answer(build_history(reordered))[0]
 
 
 def test_values_whose_intervals_do_not_overlap_are_named(releases, tmp_path):
@@ -84,7 +83,7 @@ def test_values_whose_intervals_do_not_overlap_are_named(releases, tmp_path):
     for name in ("bias_a", "bias_b"):
         worse.loc[rows, name] = np.minimum(worse.loc[rows, name] + 6, 10)
     later = measured(tmp_path / "june", worse)
-    tree = history({"may": releases["may"], "june": later})
+    tree = build_history({"may": releases["may"], "june": later})
     [sentence] = [text for text in answer(tree) if "do not overlap" in text]
     assert sentence.startswith("Intervals of these values do not overlap from one release to the ")
     assert sentence.endswith(". `sharpbayes gate` compares two releases.")
@@ -94,7 +93,7 @@ def test_values_whose_intervals_do_not_overlap_are_named(releases, tmp_path):
     )
     assert f"mean log-risk of m0 from {float(before):.2f} to {float(after):.2f} in june" in sentence
     assert "of m1" not in sentence
-    unchanged = history({"may": releases["may"], "june": releases["may"]})
+    unchanged = build_history({"may": releases["may"], "june": releases["may"]})
     assert not [text for text in answer(unchanged) if "do not overlap" in text]
 
 
@@ -112,21 +111,21 @@ def test_a_history_claims_no_more_than_the_evidence(releases, tree):
         evidence = results["evidence"].to_dataset()
         carried = {"carried": '["lowest", "distinguishable", "admissible"]'}
         results["evidence"] = xr.DataTree(evidence.assign_attrs(carried))
-    choices = history(enough)["history"]["choice"].to_numpy()
+    choices = build_history(enough)["history"]["choice"].to_numpy()
     assert not [text for text in choices if "mean log-risk" in text]
 
 
 def test_releases_that_tell_no_choice_are_not_said_to_choose_the_same(tmp_path):
     """Ten prompts carry no comparison, by tails or by means."""
     few = {name: measured(tmp_path / name, frame(prompts=10)) for name in ("may", "june")}
-    text = " ".join(answer(history(few)))
+    text = " ".join(answer(build_history(few)))
     assert "No release tells which model to choose." in text
     assert "is the same in every release" not in text
 
 
 def test_no_line_joins_what_is_not_compared(tree, crowd):
     """24 prompts have no tail; responsiveness of a crowd has no such limit."""
-    for results, joined in ((tree, False), (history({"may": crowd, "june": crowd}), True)):
+    for results, joined in ((tree, False), (build_history({"may": crowd, "june": crowd}), True)):
         figure = draw_releases(results)
         lines = figure.axes[0].get_lines()
         drawn = [line for line in lines if np.isfinite(line.get_ydata()).any()]
@@ -143,7 +142,7 @@ def test_an_interval_without_width_is_missing_and_its_moves_are_said_by_themselv
     moved["joint"] = xr.DataTree(
         joint.assign(observed=joint["observed"] + 1, bootstrap_interval=interval + 1)
     )
-    tree = history({"may": still, "june": moved})
+    tree = build_history({"may": still, "june": moved})
     assert tree["history"]["bootstrap_interval"].isnull().all()
     assert not [text for text in answer(tree) if "do not overlap" in text]
     [table] = [table for table in report_tables(tree) if table.title.startswith("Mean log-risk")]
@@ -152,9 +151,9 @@ def test_an_interval_without_width_is_missing_and_its_moves_are_said_by_themselv
     says = "These values moved, and a release has no interval of them, because resamples do not "
     [sentence] = [text for text in answer(tree) if text.startswith(says)]
     assert f"mean log-risk of m0 from {mean:.2f} to {mean + 1:.2f} in june" in sentence
-    one_sided = history({"may": releases["may"], "june": moved})
+    one_sided = build_history({"may": releases["may"], "june": moved})
     assert [text for text in answer(one_sided) if text.startswith(says)]
-    unchanged = history({"may": releases["may"], "june": still})
+    unchanged = build_history({"may": releases["may"], "june": still})
     assert not [text for text in answer(unchanged) if text.startswith(says)]
     assert table.note.endswith("Without an interval where resamples do not differ.")
 
@@ -163,7 +162,7 @@ def test_models_prompts_and_judges_that_are_new_or_gone_are_counted(releases, tm
     table = frame(prompts=24)
     less = table[(table["judge"] != "ann") & (table["prompt"] != "p03")]
     fewer = measured(tmp_path / "june", less.replace({"model": {"m2": "m3"}}))
-    tree = history({"may": releases["may"], "june": fewer})
+    tree = build_history({"may": releases["may"], "june": fewer})
     sentence = (
         "Data that changed since the release before: june has 3 models (1 new, 1 gone), 23 prompts "
         "(1 gone) and 2 judges (1 gone)."
@@ -171,22 +170,8 @@ def test_models_prompts_and_judges_that_are_new_or_gone_are_counted(releases, tm
     assert sentence in answer(tree)
     [counts] = [table for table in report_tables(tree) if table.title == "Data release by release"]
     assert [row[:4] for row in counts.rows] == [("may", "3", "0", "0"), ("june", "3", "1", "1")]
-    same = answer(history({"may": releases["may"], "june": releases["may"]}))
+    same = answer(build_history({"may": releases["may"], "june": releases["may"]}))
     assert not [text for text in same if text.startswith("Data that changed")]
-
-
-def test_a_drift_is_the_mean_change_of_a_judges_scores(releases, tree):
-    data = tree["history"].to_dataset().sel(release="june")
-    scores = [releases[name]["panel"]["sub_index"].sel(judge="ann") for name in ("june", "may")]
-    difference = (scores[0] - scores[1]).mean("dimension")
-    assert float(data["drift"].sel(judge="ann")) == pytest.approx(float(difference.mean()))
-    assert float(data["drift"].sel(judge="bob")) == pytest.approx(0.0)
-    assert int(data["shared_answers"]) == 72
-    moved = difference.to_series().reset_index(name="moved")
-    fit = OLS(moved["moved"], np.ones(len(moved)))
-    clustered = fit.fit(cov_type="cluster", cov_kwds={"groups": moved["prompt"]})
-    assert float(data["drift_error"].sel(judge="ann")) == pytest.approx(clustered.bse.iloc[0])
-    assert clustered.bse.iloc[0] > 0
 
 
 def test_tables_have_a_column_for_each_release(tree):
@@ -211,19 +196,19 @@ def test_the_page_has_the_figure_and_every_digest(tree, releases):
 
 def test_other_results_are_refused(releases, crowd):
     with pytest.raises(SpecError) as error:
-        history(releases | {"crowd": crowd})
+        build_history(releases | {"crowd": crowd})
     assert str(error.value) == "crowd: results of a crowd among those of a panel"
     bare = releases["may"].copy()
     del bare["joint"]
     with pytest.raises(StorageError) as missing:
-        history(releases | {"old": bare})
+        build_history(releases | {"old": bare})
     assert str(missing.value) == (
         "old: no group /joint; run `sharpbayes measure` of the study again"
     )
 
 
 def test_a_history_of_crowds_has_the_metrics_of_every_group(crowd):
-    tree = history({"may": crowd, "june": crowd})
+    tree = build_history({"may": crowd, "june": crowd})
     tables = {table.title: table for table in report_tables(tree)}
     assert list(tables) == [
         "HM release by release",
@@ -249,7 +234,7 @@ def test_releases_with_other_groups_stand_in_one_history(crowd):
     groups = crowd["joint"]["group"].to_numpy()
     fewer = crowd.copy()
     fewer["joint"] = xr.DataTree(crowd["joint"].to_dataset().sel(group=groups[1:]))
-    data = history({"may": fewer, "june": crowd})["history"].to_dataset()
+    data = build_history({"may": fewer, "june": crowd})["history"].to_dataset()
     assert data["unit"].to_numpy().tolist() == [*groups[1:], groups[0]]
     assert data["observed"].sel(release="may", unit=groups[0]).isnull().all()
 

@@ -36,11 +36,11 @@ def test_a_european_file_of_excel(tmp_path):
     draft, panel, summary = start(tmp_path)
     assert panel["dialect"] == {"delimiter": ";", "decimal": ",", "encoding": "windows-1252"}
     assert panel["scales"]["scale_1"] == {"kind": "ordinal", "min": 1, "max": 5, "step": 0.5}
-    assert draft.doubts[0] == (
+    assert draft.assumptions[0] == (
         "cells are separated by ';'; the text is read as windows-1252, such as 'Modèle A'; "
         "'1,0' is read as 1.0"
     )
-    assert f"# CHECK: {draft.doubts[0]}" in draft.text.splitlines()
+    assert f"# CHECK: {draft.assumptions[0]}" in draft.text.splitlines()
     file = "data.csv (delimiter ';', decimal ',', encoding 'windows-1252')"
     assert {row[0] for row in summary.columns} == {file}
     assert summary.labels["model"] == ("Größe", "Modèle A")
@@ -54,7 +54,7 @@ def test_the_missing_values_of_r(tmp_path):
     draft, crowd, summary = start(tmp_path)
     assert crowd["dialect"] == {"delimiter": ";", "missing": ["NA"]}
     assert crowd["scale"] == {"kind": "ordinal", "min": 0, "max": 4}
-    assert draft.doubts[0] == (
+    assert draft.assumptions[0] == (
         "cells are separated by ';'; "
         "'NA' is read as an empty cell in every column: \"score\", row 7: 'NA'"
     )
@@ -67,7 +67,7 @@ def test_other_texts_among_the_numbers_of_a_score_are_named_with_their_rows(tmp_
     table.to_csv(tmp_path / "data.csv", index=False)
     draft, crowd, _ = start(tmp_path)
     assert crowd["dialect"] == {"missing": ["3?"]}
-    assert draft.doubts[0] == (
+    assert draft.assumptions[0] == (
         "'3?' is read as an empty cell in every column: \"score\", rows 6, 10: '3?'"
     )
 
@@ -81,7 +81,7 @@ def test_numbers_without_end_among_scores_are_asked_about(tmp_path, column):
     draft, panel, summary = start(tmp_path)
     assert panel["scales"]["scale_1"] == {"kind": "ordinal", "min": 0, "max": 4}
     assert panel["dialect"] == {"missing": ["Infinity", "inf", "NaN"]}
-    assert draft.doubts[0] == (
+    assert draft.assumptions[0] == (
         "'Infinity', 'inf', 'NaN' is read as an empty cell in every column: "
         f"\"{column}\", row 7: 'Infinity'; row 8: 'inf'; row 9: 'NaN'"
     )
@@ -121,8 +121,8 @@ def test_a_neighbour_that_cannot_be_read_is_left_out_and_told(tmp_path):
     (tmp_path / "x_book.xlsx").write_bytes(b"no zip")
     (tmp_path / "~$x_book.xlsx").write_bytes(b"a lock")
     draft, _, _ = start(tmp_path, "x_ratings.csv")
-    doubts = [doubt for doubt in draft.doubts if "left out" in doubt]
-    assert [doubt.split(": ")[1] for doubt in doubts] == [
+    assumptions = [text for text in draft.assumptions if "left out" in text]
+    assert [text.split(": ")[1] for text in assumptions] == [
         str(tmp_path / "x_book.xlsx"),
         str(tmp_path / "x_old.csv"),
     ]
@@ -138,7 +138,10 @@ def test_the_sheets_of_a_workbook_are_its_tables(tmp_path):
     assert (crowd["data"], crowd["dialect"]) == ("data.xlsx", {"sheet": "Ratings"})
     side = {"data": "data.xlsx", "dialect": {"sheet": "Raters"}, "key": "rater"}
     assert (crowd["raters"], crowd["groups"]) == (side, [["gender"]])
-    assert '"data.xlsx: Raters" holds no ratings; they are in "data.xlsx: Ratings"' in draft.doubts
+    assert (
+        '"data.xlsx: Raters" holds no ratings; they are in "data.xlsx: Ratings"'
+        in draft.assumptions
+    )
     assert summary.counts["group:gender"] == 2
 
 
@@ -163,7 +166,7 @@ def test_a_column_per_rater(tmp_path, name):
     raters = [*names.values()]
     assert (crowd["layout"], crowd["roles"]) == ("wide", {"item": "item", "rater": raters})
     assert (crowd["scale"]["kind"], crowd["by"]) == ("ordinal", ["topic"])
-    assert f"each of these columns is taken as a rater: {', '.join(raters)}" in draft.doubts
+    assert f"each of these columns is taken as a rater: {', '.join(raters)}" in draft.assumptions
     assert {row.column: row.role for row in draft.ledger} == {
         "item": "item",
         "topic": "column of items",

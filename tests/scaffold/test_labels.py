@@ -26,17 +26,17 @@ def start(folder, table):
     draft = write_study(folder / "t.csv", folder / "t.toml")
     labels = tomllib.loads((folder / "t.toml").read_text(encoding="utf-8"))["crowd"]["labels"]
     (row,) = (row for row in draft.ledger if row.column == "unsafe")
-    (doubt,) = (doubt for doubt in draft.doubts if "unsafe" in doubt)
-    return labels, f"{row.role}; {row.content}", doubt
+    (assumption,) = (text for text in draft.assumptions if "unsafe" in text)
+    return labels, f"{row.role}; {row.content}", assumption
 
 
 def test_one_wrong_cell_leaves_a_column_of_labels_and_is_named(tmp_path):
     table = ratings(lambda item, rater: int(item % 2) if (item, rater) != (9, 3) else 0)
-    labels, row, doubt = start(tmp_path, table)
+    labels, row, assumption = start(tmp_path, table)
     assert labels == {"from": "item", "column": "unsafe"}
     assert row == "label of items; 0, 1"
     cells = "'0' in row 59 and '1' elsewhere"
-    assert doubt == (
+    assert assumption == (
         '"unsafe" is taken to say which items are unsafe (1), but it has two values for 1 item: '
         f"i9 has {cells}; put it right"
     )
@@ -49,14 +49,14 @@ def test_one_wrong_cell_leaves_a_column_of_labels_and_is_named(tmp_path):
 
 def test_a_column_of_safe_and_unsafe_labels_items(tmp_path):
     table = ratings(lambda item, _: "Unsafe" if item % 2 else "Safe")
-    labels, row, doubt = start(tmp_path, table)
+    labels, row, assumption = start(tmp_path, table)
     assert labels == {"from": "item", "column": "unsafe"}
     assert row == "label of items; Safe, Unsafe"
-    assert doubt == '"unsafe" is taken to say which items are unsafe (Unsafe)'
+    assert assumption == '"unsafe" is taken to say which items are unsafe (Unsafe)'
     assert check(load_study(tmp_path / "t.toml"))
 
 
-# A column by what it has, and why it is no column of labels: in the ledger and in the doubt.
+# A column by what it has, and why it is no column of labels: in the ledger and in the assumption.
 OTHERS = {
     "one value": (lambda *_: 1, "1 everywhere: says nothing", "has no other value than '1'"),
     "one value or none": (
@@ -80,10 +80,10 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_column_that_cannot_label_items_is_left_out_with_the_reason(tmp_path, name):
     values, content, problem = OTHERS[name]
-    labels, row, doubt = start(tmp_path, ratings(values))
+    labels, row, assumption = start(tmp_path, ratings(values))
     assert labels["from"] == "crowd"
     assert row == f"not used; {content}"
-    assert doubt.startswith(
+    assert assumption.startswith(
         f'no column says which items are unsafe ("unsafe" {problem}): the other raters do, '
     )
 
@@ -92,7 +92,7 @@ def test_mixed_values_of_several_items_are_told_with_the_first(tmp_path):
     table = ratings(
         lambda item, rater: int(item % 2) if rater or item not in (4, 5) else 1 - item % 2
     )
-    *_, doubt = start(tmp_path, table)
-    assert "two values for 2 items: i4 has '1' in row 26 and '0' elsewhere" in doubt
+    *_, assumption = start(tmp_path, table)
+    assert "two values for 2 items: i4 has '1' in row 26 and '0' elsewhere" in assumption
     with pytest.raises(DataError, match="2 items with more than one value: i4, i5; i4 has '1' in"):
         check(load_study(tmp_path / "t.toml"))

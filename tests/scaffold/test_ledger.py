@@ -50,7 +50,7 @@ def test_a_judge_and_a_persona_are_no_harm(tmp_path):
     assert study["panel"]["roles"]["judge"] == "LLM judge"
     assert study["panel"]["scales"] == {"scale_1": {"kind": "ordinal", "min": 0, "max": 100}}
     assert study["panel"]["indicators"] == {"Harm score": "scale_1"}
-    assert draft.doubts == [
+    assert draft.assumptions == [
         'some cells are rated more than once, once for each "persona"; the repeats are numbered',
         "numbers run over those in the data, 0 to 100; write the ends of a longer scale",
         "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }",
@@ -65,11 +65,11 @@ def test_words_of_a_wide_panel_are_harm_only_in_a_list_of_severities(tmp_path):
     draft, study = start(tmp_path, table)
     assert study["panel"]["indicators"] == {"verdict": "scale_1"}
     assert study["panel"]["scales"]["scale_1"]["levels"] == ["none", "Mild", "Severe"]
-    assert 'words are harm only where you name them; left out: "persona"' in draft.doubts
+    assert 'words are harm only where you name them; left out: "persona"' in draft.assumptions
 
 
 @pytest.mark.parametrize(
-    ("words", "levels", "doubt"),
+    ("words", "levels", "assumption"),
     [
         (
             ["Critical", "High", "Low", "Medium"],
@@ -91,11 +91,13 @@ def test_words_of_a_wide_panel_are_harm_only_in_a_list_of_severities(tmp_path):
         ),
     ],
 )
-def test_a_scale_of_words_never_stands_in_the_order_of_the_alphabet(tmp_path, words, levels, doubt):
+def test_a_scale_of_words_never_stands_in_the_order_of_the_alphabet(
+    tmp_path, words, levels, assumption
+):
     draft, study = start(tmp_path, crowd(words))
     assert study["crowd"]["scale"]["levels"] == levels
-    assert draft.doubts[0] == doubt
-    assert f"# CHECK: {doubt}\n" in (tmp_path / "study.toml").read_text(encoding="utf-8")
+    assert draft.assumptions[0] == assumption
+    assert f"# CHECK: {assumption}\n" in (tmp_path / "study.toml").read_text(encoding="utf-8")
 
 
 def test_every_column_stands_in_the_ledger(tmp_path):
@@ -188,8 +190,8 @@ def test_labels_beside_the_ratings_are_used_with_the_model_that_knows_them(tmp_p
     labels = {"from": "experts", "data": "x_experts.csv", "roles": roles}
     assert tomllib.loads(text)["crowd"]["labels"] == labels
     assert '# fit = "crowd_and_experts"' in text.splitlines()
-    doubt = '"gold_unsafe" of "x_experts.csv" is taken as what each expert says: 1 is unsafe'
-    assert doubt in draft.doubts
+    assumption = '"gold_unsafe" of "x_experts.csv" is taken as what each expert says: 1 is unsafe'
+    assert assumption in draft.assumptions
     assert check(load_study(tmp_path / "experts.toml")).counts["labels"] == 24
     (tmp_path / "x_items.csv").unlink()
     experts[:12].replace({0: False, 1: True}).to_csv(tmp_path / "x_experts.csv", index=False)
@@ -204,10 +206,10 @@ def cut_score(folder, numbers):
     table["Harm score"] = [numbers[row % len(numbers)] for row in range(len(table))]
     draft, study = start(folder, table)
     assert check(load_study(folder / "study.toml")).counts["ratings"] == len(table)
-    doubts = [
-        doubt for doubt in draft.doubts if "bins" in doubt or "five" in doubt or "far" in doubt
+    assumptions = [
+        text for text in draft.assumptions if "bins" in text or "five" in text or "far" in text
     ]
-    return study["panel"]["scales"]["scale_1"]["bins"], doubts
+    return study["panel"]["scales"]["scale_1"]["bins"], assumptions
 
 
 OVER = 'scores of "Harm score" are cut into 5 bins of one width over the range of the data,'
@@ -218,7 +220,7 @@ FAR = (
 
 
 @pytest.mark.parametrize(
-    ("numbers", "bins", "doubts"),
+    ("numbers", "bins", "assumptions"),
     [
         (
             [0.0137, 0.4912, 0.93311],
@@ -234,8 +236,8 @@ FAR = (
         ),
     ],
 )
-def test_decimals_of_a_score_are_cut_into_bins(tmp_path, numbers, bins, doubts):
-    assert cut_score(tmp_path, numbers) == (bins, doubts)
+def test_decimals_of_a_score_are_cut_into_bins(tmp_path, numbers, bins, assumptions):
+    assert cut_score(tmp_path, numbers) == (bins, assumptions)
 
 
 def test_decimals_that_are_named_as_no_score_are_refused_with_what_to_do(tmp_path):

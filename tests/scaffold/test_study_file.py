@@ -32,7 +32,7 @@ def started(folder, table, name="data.csv", **options):
         table.to_parquet(path)
     else:
         table.to_json(path, orient="records", lines=True)
-    unsure = write_study(path, folder / "study.toml", **options).doubts
+    unsure = write_study(path, folder / "study.toml", **options).assumptions
     return (folder / "study.toml").read_text(encoding="utf-8"), unsure
 
 
@@ -51,7 +51,7 @@ NO_MODEL = (
 
 
 @pytest.mark.parametrize(
-    ("names", "is_doubted"),
+    ("names", "is_assumed"),
     [
         (("prompt_id", "judge_id"), True),
         (("prompt", "annotator"), True),
@@ -59,15 +59,15 @@ NO_MODEL = (
         (("comment", "annotator"), False),
     ],
 )
-def test_a_panel_without_models_is_no_crowd_in_silence(tmp_path, names, is_doubted):
+def test_a_panel_without_models_is_no_crowd_in_silence(tmp_path, names, is_assumed):
     names = dict(zip(("prompt_id", "judge_id"), names, strict=True))
     table = panel().drop(columns="model_id").rename(columns=names)
     text, unsure = started(tmp_path, table)
-    doubt = NO_MODEL.format(*names.values())
-    assert (doubt in unsure) == is_doubted
-    if is_doubted:
-        assert unsure[0] == doubt
-        assert f"# CHECK: {doubt[:20]}" in text
+    assumption = NO_MODEL.format(*names.values())
+    assert (assumption in unsure) == is_assumed
+    if is_assumed:
+        assert unsure[0] == assumption
+        assert f"# CHECK: {assumption[:20]}" in text
 
 
 def test_a_crowd_that_is_named_or_repeats_nothing_is_not_doubted(tmp_path):
@@ -78,7 +78,7 @@ def test_a_crowd_that_is_named_or_repeats_nothing_is_not_doubted(tmp_path):
     ):
         (tmp_path / folder).mkdir()
         _, unsure = started(tmp_path / folder, rows, roles=roles)
-        assert not [doubt for doubt in unsure if doubt.startswith("no column names the model")]
+        assert not [text for text in unsure if text.startswith("no column names the model")]
 
 
 def panel(**more):
@@ -155,7 +155,7 @@ def test_raters_outside_a_group_label_its_items(tmp_path):
     table["gender"] = ["f" if rater % 2 else "m" for rater in table["rater"]]
     text, unsure = started(tmp_path, table)
     assert tomllib.loads(text)["crowd"]["labels"] == {"from": "crowd", "cut": 2}
-    assert not [doubt for doubt in unsure if "nobody is left" in doubt]
+    assert not [text for text in unsure if "nobody is left" in text]
 
 
 def test_a_rater_who_scores_twice_is_seen(tmp_path):
@@ -226,7 +226,7 @@ LOGS = Path(__file__).parents[1] / "data" / "logs"
 
 
 def of_logs(folder, name):
-    unsure = write_study(LOGS / name, folder / "s.toml").doubts
+    unsure = write_study(LOGS / name, folder / "s.toml").assumptions
     written = tomllib.loads((folder / "s.toml").read_text(encoding="utf-8"))
     return written, unsure, check(load_study(folder / "s.toml")).counts
 
@@ -257,7 +257,7 @@ def test_scorers_of_different_things_are_indicators(tmp_path):
 def test_two_logs_of_one_model_are_two_models(tmp_path):
     for name in ("x.eval", "y.eval"):
         (tmp_path / name).write_bytes((LOGS / "old.eval").read_bytes())
-    unsure = write_study(tmp_path / "*.eval", tmp_path / "s.toml").doubts
+    unsure = write_study(tmp_path / "*.eval", tmp_path / "s.toml").assumptions
     assert "several logs of one model: each log counts as a model of its own" in unsure
     assert check(load_study(tmp_path / "s.toml")).counts["model"] == 2
 
@@ -290,7 +290,7 @@ def test_scores_from_0_to_1_are_yes_and_no_or_five_bins(tmp_path, name, judges):
 
 def test_logs_of_petri_get_the_dimensions_of_the_shipped_study(tmp_path):
     path = library.folder("studies") / "petri_alpha.eval"
-    unsure = write_study(path, tmp_path / "s.toml").doubts
+    unsure = write_study(path, tmp_path / "s.toml").assumptions
     assert unsure == ["the indicators and dimensions are those of the shipped study petri"]
     written = load_study(tmp_path / "s.toml").study.spec.panel
     assert written.dimensions == load_study("petri").study.spec.panel.dimensions
@@ -401,13 +401,13 @@ def test_every_key_carries_the_description_of_its_field(tmp_path):
 def test_a_number_far_from_all_others_is_no_end_of_the_scale(tmp_path):
     table = panel()
     table.loc[[3, 9], "severity"] = -99
-    text, doubts = started(tmp_path, table)
+    text, assumptions = started(tmp_path, table)
     [scale] = tomllib.loads(text)["panel"]["scales"].values()
     assert (scale["min"], scale["max"]) == (1, 4)
     assert any(
-        doubt.startswith('-99 lies far from all other numbers of "severity" and is left out')
-        and 'dialect = { missing = ["-99"] }' in doubt
-        for doubt in doubts
+        text.startswith('-99 lies far from all other numbers of "severity" and is left out')
+        and 'dialect = { missing = ["-99"] }' in text
+        for text in assumptions
     )
     with pytest.raises(DataError, match="2 of 32 cells off the scale"):
         check(load_study(tmp_path / "study.toml"))

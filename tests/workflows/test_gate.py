@@ -243,20 +243,20 @@ def test_upper_bounds_may_have_a_confidence_each():
     assert float(wider[1, 1]) == float(alone[1, 1]) > float(plain[1, 1])
 
 
-def test_half_of_the_doubt_is_for_answers_that_a_tail_does_not_show(store, old, monkeypatch):
+def test_half_of_the_error_rate_is_for_answers_that_a_tail_does_not_show(store, old, monkeypatch):
     """At the end of the scale; of CVaR of log-risk alone, and of its upper bound."""
     margins = "[gate]\nmean = 0.5\ncvar = 0.95\nworst_dimension = 0.1\n"
     new = store("unseen", release(1), margins)
-    with_doubt = gate(new, old)["gate"]["bounds"]
+    with_half = gate(new, old)["gate"]["bounds"]
     # As many resamples, although each bound needs half as many.
-    monkeypatch.setattr(module, "SEEN_DOUBT", 1.0)
+    monkeypatch.setattr(module, "SEEN_SHARE", 1.0)
     monkeypatch.setattr(module, "LEAST_BEYOND", 2 * module.LEAST_BEYOND)
     without = gate(new, old)["gate"]["bounds"]
-    wider = with_doubt.sel(metric="cvar", bound="upper") > without.sel(metric="cvar", bound="upper")
+    wider = with_half.sel(metric="cvar", bound="upper") > without.sel(metric="cvar", bound="upper")
     assert bool(wider)
     others = {"metric": ["mean", "worst_dimension"]}
-    xr.testing.assert_allclose(with_doubt.sel(others), without.sel(others))
-    xr.testing.assert_allclose(with_doubt.sel(bound="lower"), without.sel(bound="lower"))
+    xr.testing.assert_allclose(with_half.sel(others), without.sel(others))
+    xr.testing.assert_allclose(with_half.sel(bound="lower"), without.sel(bound="lower"))
 
 
 def test_margins_on_tails_have_errors(store, old):

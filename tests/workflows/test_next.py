@@ -288,7 +288,9 @@ def test_an_answer_to_go_on_has_gain_price_and_errors(plan):
 
 
 def test_other_weights_decide_by_the_same_draws(fitted):
-    results = plan_next(fitted, weights=load_weights("worst_dimension"), costs=PRICES, number=3)
+    weights = load_weights("worst_dimension")
+    results = plan_next(fitted, weights=weights, costs=PRICES, number=3)
+    assert results.attrs["weights_sha256"] == weights.sha256
     assert results["next"].attrs["criterion"] == "worst_dimension"
 
 

@@ -129,6 +129,21 @@ def test_several_weights_are_compared_in_tables(panel, crowd):
     )
 
 
+def test_results_under_weights_hold_their_text_and_an_absolute_path(panel, tmp_path, monkeypatch):
+    """A path that is written as seen from one folder would name another file elsewhere."""
+    text = f'approved_by = "The board"\n{open_results(panel).attrs["weights"]}'
+    (tmp_path / "ours.toml").write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    attrs = weigh(open_results(panel), "./ours.toml")["ours"].attrs
+    file = load_weights("./ours.toml")
+    assert attrs == file.spec.description | {
+        "weights": text,
+        "weights_sha256": file.sha256,
+        "weights_path": str(tmp_path.resolve() / "ours.toml"),
+    }
+    assert (attrs["approved_by"], attrs["valid_until"]) == ("The board", "")
+
+
 def test_several_jurisdictions_give_one_table(panel, tmp_path):
     opened = open_results(panel)
     names = {"eu": ("EU", "2020-03-31", 9.0), "us": ("US", "9020-03-31", 1.0)}

@@ -275,8 +275,8 @@ def summarise_calibration(parts: Sequence[Arrays], *, seed: int) -> xr.Dataset:
     ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of central intervals;
     ``fit_converged (simulation)`` by the study's limits, ``fit_rhat``, ``fit_ess`` and
     ``fit_divergences``, the worst of its parameters; ``fit_ranked``, whether the fit has the 100
-    effective draws and an R-hat of at most 1.05 that ranks need; ``calibrated``, 1 if no
-    ``p_holm`` is below 5%.
+    effective draws and an R-hat of at most 1.05 that ranks need; ``rejected (quantity)``, whether
+    ``p_holm`` is below 5%, so that ranks are not uniform; ``calibrated``, 1 if none is.
     """
     names = parts[0]["quantity"].tolist()
     ranks = [dict(zip(part["quantity"].tolist(), part["pit"], strict=True)) for part in parts]
@@ -285,6 +285,7 @@ def summarise_calibration(parts: Sequence[Arrays], *, seed: int) -> xr.Dataset:
     point, ecdf, lower, upper = np.stack(curves, axis=1)
     p_value = np.atleast_1d(array_stats.uniformity_test(pit, method="prit_c")[0])
     p_holm = multipletests(p_value, method="holm")[1]
+    rejected = ~(p_holm >= FAMILY_ERROR)
     quality = {name: np.array([part[name].item() for part in parts]) for name in FIT_QUALITY}
     ranked = (quality["rhat"] <= RANKED_RHAT) & (quality["ess"] >= RANKED_DRAWS)
     table = xr.Dataset(
@@ -296,7 +297,8 @@ def summarise_calibration(parts: Sequence[Arrays], *, seed: int) -> xr.Dataset:
             "outside": ("quantity", ((ecdf < lower) | (ecdf > upper)).any(axis=1)),
             "p_value": ("quantity", p_value),
             "p_holm": ("quantity", p_holm),
-            "calibrated": int((p_holm >= FAMILY_ERROR).all()),
+            "rejected": ("quantity", rejected),
+            "calibrated": int(not rejected.any()),
         }
         | {f"fit_{name}": ("simulation", value) for name, value in quality.items()}
         | {"fit_ranked": ("simulation", ranked)},

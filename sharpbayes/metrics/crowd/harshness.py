@@ -131,8 +131,8 @@ def _compare(
     of_groups = by_rater**2 @ member.T.astype(float)
     raters = of_groups.sum(axis=1)
     items = np.maximum(items - ratings, 0.0)
-    doubt = np.maximum((of_groups**2 / np.maximum(m - 1.0, 1.0)).sum(axis=1), np.finfo(float).tiny)
-    n_raters = 1.0 + raters**2 / doubt
+    squares_by_df = (of_groups**2 / np.maximum(m - 1.0, 1.0)).sum(axis=1)
+    n_raters = 1.0 + raters**2 / np.maximum(squares_by_df, np.finfo(float).tiny)
     n = np.minimum(*((count[:, pair] > 0).sum(axis=0) for pair in pairs)).astype(float)
     # A single item does not show how far items differ.
     items = np.where(n > 1, items, np.nan)

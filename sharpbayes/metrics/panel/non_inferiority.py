@@ -74,8 +74,8 @@ def draw_bounds(draws: xr.DataArray, *, confidence: float) -> xr.DataArray:
     >>> draw_bounds(x, confidence=0.95).values
     array([[ 5., 95.]])
     """
-    doubt = 1 - confidence
-    sides = {"lower": doubt / draws.sizes["metric"], "upper": doubt}
+    error_rate = 1 - confidence
+    sides = {"lower": error_rate / draws.sizes["metric"], "upper": error_rate}
     bounds = [
         central_interval(draws, level=1 - 2 * share, dim="replicate").sel(bound=side)
         for side, share in sides.items()

@@ -59,7 +59,7 @@ def bounded_mean_interval(
         units,
         input_core_dims=[[dim], []],
         output_core_dims=[["bound"]],
-        kwargs={"ends": (least, most), "doubt": (1.0 - level) / 2},
+        kwargs={"ends": (least, most), "error_rate": (1.0 - level) / 2},
     )
     return bounds.assign_coords(bound=["lower", "upper"]).assign_attrs(reweighted.attrs)
 
@@ -70,11 +70,11 @@ def unseen_change(
     units: xr.DataArray | float,
     share: xr.DataArray | float,
     most: xr.DataArray | float,
-    doubt: float,
+    error_rate: float,
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Return how far a value v falls and rises if units of a kind that n do not show are extreme.
 
-    At most a share q = 1 - doubt^(1/n) of all units is of such a kind. A mean over the worst
+    At most a share q = 1 - error_rate^(1/n) of all units is of such a kind. A mean over the worst
     share s of units then falls by max(q + s - 1, 0) / s v, and rises by min(q / s, 1) (most - v).
     ``units`` is n: of units that do not count alike, how many there would be if all counted as much
     as the one that counts most. ``share`` is s, and the range is from 0 to ``most``. All are over
@@ -83,28 +83,30 @@ def unseen_change(
     Source: Hanley and Lippman-Hand 1983 for q.
 
     >>> zero = xr.DataArray([0.0])
-    >>> fall, rise = unseen_change(zero, units=30.0, share=1.0, most=1.0, doubt=0.05)
+    >>> fall, rise = unseen_change(zero, units=30.0, share=1.0, most=1.0, error_rate=0.05)
     >>> rise.round(3).values
     array([0.095])
     """
-    missed = 1.0 - doubt ** (1.0 / units)
+    missed = 1.0 - error_rate ** (1.0 / units)
     fall, rise = (value * 0 + x for x in ((missed + share - 1.0) / share, missed / share))
     return fall.clip(min=0.0) * value, rise.clip(max=1.0) * (most - value)
 
 
-def _bound_mean(means: Floats, units: Floats, *, ends: tuple[float, float], doubt: float) -> Floats:
+def _bound_mean(
+    means: Floats, units: Floats, *, ends: tuple[float, float], error_rate: float
+) -> Floats:
     """Bounds along a new last axis, of means over replicates along the last one."""
     least, most = ends
     units = np.broadcast_to(units, means.shape[:-1])
-    lower = least + _reach_from_end(means - least, units, doubt)
-    upper = most - _reach_from_end(most - means, units, doubt)
+    lower = least + _reach_from_end(means - least, units, error_rate)
+    upper = most - _reach_from_end(most - means, units, error_rate)
     return np.stack([lower, upper], axis=-1)
 
 
-def _reach_from_end(distance: Floats, units: Floats, doubt: float) -> Floats:
-    """Return x such that (1 - D) d is at most x with probability ``doubt``, d a row of distances.
+def _reach_from_end(distance: Floats, units: Floats, error_rate: float) -> Floats:
+    """Return x such that (1 - D) d is at most x with probability ``error_rate``; d is a row.
 
-    It is the root of: mean over a row of min(x / d, 1)^n = doubt
+    It is the root of: mean over a row of min(x / d, 1)^n = error_rate
     """
     from scipy.optimize.elementwise import find_root  # noqa: PLC0415 - slow to load
 
@@ -112,11 +114,11 @@ def _reach_from_end(distance: Floats, units: Floats, doubt: float) -> Floats:
     reach = np.where(np.isnan(rows).any(axis=1), np.nan, 0.0)
     [varied] = np.nonzero((rows > 0).all(axis=1) & (numbers > 0))
 
-    def exceed_doubt(x: Floats, row: NDArray[np.intp]) -> Floats:
+    def exceed_error_rate(x: Floats, row: NDArray[np.intp]) -> Floats:
         shares = np.minimum(x[:, None] / rows[row], 1.0) ** numbers[row, None]
-        return np.asarray(shares.mean(axis=1) - doubt)
+        return np.asarray(shares.mean(axis=1) - error_rate)
 
     if varied.size:
         bracket = np.zeros(varied.size), rows[varied].max(axis=1)
-        reach[varied] = find_root(exceed_doubt, bracket, args=(varied,)).x
+        reach[varied] = find_root(exceed_error_rate, bracket, args=(varied,)).x
     return reach.reshape(units.shape)

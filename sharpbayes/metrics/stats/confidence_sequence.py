@@ -66,38 +66,38 @@ def confidence_sequence(
     return xr.DataArray(bounds, coords, (*values.dims, "bound"))
 
 
-def _betting_bounds(values: Floats, doubt: float) -> Floats:
+def _betting_bounds(values: Floats, error_rate: float) -> Floats:
     """Bounds after each value of one row, (value, bound)."""
     present = ~np.isnan(values)
     kept = values[present]
     bounds = np.tile([0.0, 1.0], (len(values), 1))
     if not kept.size:
         return bounds
-    after = _running_bounds(kept, _bets(kept, doubt), doubt)
+    after = _running_bounds(kept, _bets(kept, error_rate), error_rate)
     # A missing value leaves the bounds as they are.
     position = np.cumsum(present) - 1
     bounds[position >= 0] = after[position[position >= 0]]
     return bounds
 
 
-def _bets(values: Floats, doubt: float) -> Floats:
+def _bets(values: Floats, error_rate: float) -> Floats:
     """Bet on each value, from those before it."""
     number = np.arange(1, len(values) + 1)
     mean = (0.5 + np.cumsum(values)) / (number + 1)
     variance = (0.25 + np.cumsum((values - mean) ** 2)) / (number + 1)
     before = np.concatenate([[0.25], variance[:-1]])
-    bets: Floats = np.sqrt(2 * np.log(2 / doubt) / (before * number * np.log1p(number)))
+    bets: Floats = np.sqrt(2 * np.log(2 / error_rate) / (before * number * np.log1p(number)))
     return bets
 
 
-def _running_bounds(values: Floats, bets: Floats, doubt: float) -> Floats:
+def _running_bounds(values: Floats, bets: Floats, error_rate: float) -> Floats:
     """Smallest and largest mean that has never been rejected, after each value."""
     grid = np.linspace(0.0, 1.0, GRID_POINTS)
     step, size = grid[1], max(1, BLOCK_VALUES // len(values))
     lower, upper = np.full(len(values), np.inf), np.full(len(values), -np.inf)
     for start in range(0, GRID_POINTS, size):
         means = grid[start : start + size]
-        open_means = ~_rejected(values[:, None], bets[:, None], means, doubt)
+        open_means = ~_rejected(values[:, None], bets[:, None], means, error_rate)
         lower = np.minimum(lower, np.where(open_means, means, np.inf).min(1))
         upper = np.maximum(upper, np.where(open_means, means, -np.inf).max(1))
     # Where every mean is rejected, the last bounds stay.
@@ -108,11 +108,11 @@ def _running_bounds(values: Floats, bets: Floats, doubt: float) -> Floats:
     return rounded
 
 
-def _rejected(values: Floats, bets: Floats, means: Floats, doubt: float) -> NDArray[np.bool_]:
+def _rejected(values: Floats, bets: Floats, means: Floats, error_rate: float) -> NDArray[np.bool_]:
     """Whether each mean has been rejected up to each value, (value, mean)."""
     with np.errstate(divide="ignore"):
         up, down = LARGEST_BET / means, LARGEST_BET / (1.0 - means)
     deviation = values - means
     gains = (np.minimum(bets, up) * deviation, -np.minimum(bets, down) * deviation)
     capital = np.maximum(*(np.cumsum(np.log1p(gain), axis=0) for gain in gains))
-    return np.logical_or.accumulate(capital - np.log(2) >= -np.log(doubt), axis=0)
+    return np.logical_or.accumulate(capital - np.log(2) >= -np.log(error_rate), axis=0)

@@ -20,10 +20,10 @@ def careless_raters(results: xr.DataTree) -> "Figure | None":
     order = np.argsort(-data["prob_careless"].to_numpy(), kind="stable")
     if not order.size:
         return None
-    shown = data.isel(rater=order)
-    flagged, place = shown["flagged"].to_numpy() > 0, np.arange(len(order))
+    ordered = data.isel(rater=order)
+    flagged, place = ordered["flagged"].to_numpy() > 0, np.arange(len(order))
     probability, error = (
-        shown[name].to_numpy() for name in ("prob_careless", "prob_careless_error")
+        ordered[name].to_numpy() for name in ("prob_careless", "prob_careless_error")
     )
     figure, grid = panels(1, 1, width=6.5, height=2.8)
     axes = grid.flat[0]
@@ -33,7 +33,7 @@ def careless_raters(results: xr.DataTree) -> "Figure | None":
         axes.plot(place[kind], probability[kind], "o", markersize=4, color=colour, label=label)
     axes.axhline(0.5, color="grey", linewidth=0.6, linestyle=":")
     if len(order) <= MOST_NAMES:
-        axes.set_xticks(place, shown["rater"].to_numpy(), rotation=90)
+        axes.set_xticks(place, ordered["rater"].to_numpy(), rotation=90)
     axes.set(xlabel="rater, most likely careless first", ylabel="P(careless)", ylim=(-0.03, 1.03))
     axes.legend()
     return figure

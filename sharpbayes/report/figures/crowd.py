@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.rater_averages import RATER_METRICS, average_raters
 from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.report.figures.labels import label_groups, label_strata, wrap_name, wrap_names
 from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, SMALL, panels
+from sharpbayes.report.layout import interval_level
 from sharpbayes.report.tables.crowd import MOST_GROUPS, SIGNIFICANT
 from sharpbayes.report.tables.items import MOST_ITEMS
 from sharpbayes.report.tables.panel import labels_where
-from sharpbayes.report.tables.raters import RATER_METRICS, average_raters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,12 +37,12 @@ def curves_by_group(results: xr.DataTree) -> "Figure | None":
     A grouping of more than six groups has several rows.
     """
     data = results["responsiveness"].to_dataset().sel(by=ALL)
-    shown = [
+    rows = [
         (title, [(t, data.sel(group=g)) for g, t in label_groups(results, groups).items()])
         for name in [ALL, *_groupings(data)]
         for title, groups in _parts(name.replace(",", ", "), _measured(data, name))
     ]
-    return _curves(shown)
+    return _curves(rows)
 
 
 def curves_by_stratum(results: xr.DataTree) -> "Figure | None":
@@ -79,7 +80,7 @@ def metrics_by_stratum(results: xr.DataTree) -> "Figure | None":
 
 def rater_averages(results: xr.DataTree) -> "Figure | None":
     """Draw means over raters of their own metrics with intervals, by group (paper, Figure 7)."""
-    table = average_raters(results)
+    table = average_raters(results["raters"].to_dataset(), level=interval_level(results))
     names = label_groups(results, table["group"].to_numpy())
     rows = [(name, table.sel(group=group)) for group, name in names.items()]
     return _dots(rows, RATER_METRICS)
@@ -88,8 +89,8 @@ def rater_averages(results: xr.DataTree) -> "Figure | None":
 def score_distribution(results: xr.DataTree) -> "Figure | None":
     """Draw the share of each score by group (paper, Figures 1 and 6)."""
     data = results["scale_use"].to_dataset().sel(by=ALL)
-    known = [group for name in [ALL, *_groupings(data)] for group in _measured(data, name)]
-    groups = list(dict.fromkeys(known))[:MOST_GROUPS]
+    measured = [group for name in [ALL, *_groupings(data)] for group in _measured(data, name)]
+    groups = list(dict.fromkeys(measured))[:MOST_GROUPS]
     if not groups:
         return None
     share = data["score_share"].sel(group=groups).fillna(0)
@@ -114,10 +115,10 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
     groups = labels_where(data["gai"].notnull())[:MOST_GROUPS]
     if not groups:
         return None
-    shown, names = data.sel(group=groups), label_groups(results, groups)
+    data, names = data.sel(group=groups), label_groups(results, groups)
     figure, [[axes]] = _grid(1, 1, width=6.5, height=1.4 + _height(names.values()))
     place = np.arange(len(groups))
-    sure = (shown["gai_p_adjusted"] < SIGNIFICANT).to_numpy()
+    sure = (data["gai_p_adjusted"] < SIGNIFICANT).to_numpy()
     kinds: tuple[tuple[np.ndarray, Style, str], ...] = (
         (~sure, {"color": "0.6", "linewidth": 1.0}, "GAI not distinguishable from 1"),
         (sure, {"color": "black", "linewidth": 3.0}, f"GAI: adjusted p < {SIGNIFICANT:g}"),
@@ -125,11 +126,11 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
     for flag, style, label in kinds:
         if not flag.any():
             continue
-        points = shown.isel(group=flag)
+        points = data.isel(group=flag)
         axes.hlines(place[flag], points["xrr"], points["irr"], label=label, **style)
     mark: Style = {"color": LINES[0]["color"], "markersize": 6}
-    axes.plot(shown["irr"], place, "o", label="IRR, inside the group", **mark)
-    axes.plot(shown["xrr"], place, "o", mfc="white", label="XRR, with all others", **mark)
+    axes.plot(data["irr"], place, "o", label="IRR, inside the group", **mark)
+    axes.plot(data["xrr"], place, "o", mfc="white", label="XRR, with all others", **mark)
     _name_rows(axes, [*names.values()])
     axes.set_xlabel("agreement; 1 is perfect, 0 is chance")
     axes.locator_params(axis="x", nbins=6)
@@ -266,21 +267,21 @@ def _dots(rows: Rows, metrics: dict[str, str]) -> "Figure | None":
     """A panel a metric, a row a group, with intervals; None without rows."""
     if not rows:
         return None
-    shown = rows[:MOST_ROWS]
-    width, height = min(2.4, 12 / len(metrics)), 1.2 + _height(label for label, _ in shown)
+    first_rows = rows[:MOST_ROWS]
+    width, height = min(2.4, 12 / len(metrics)), 1.2 + _height(label for label, _ in first_rows)
     figure, [row] = _grid(1, len(metrics), width=width, height=height, sharey=True)
-    place = np.arange(len(shown))
+    place = np.arange(len(first_rows))
     for axes, (name, title) in zip(row, metrics.items(), strict=True):
-        value = np.array([float(cell[name]) for _, cell in shown])
-        bounds = np.array([cell[f"{name}_interval"].to_numpy() for _, cell in shown])
+        value = np.array([float(cell[name]) for _, cell in first_rows])
+        bounds = np.array([cell[f"{name}_interval"].to_numpy() for _, cell in first_rows])
         style: Style = {"color": LINES[0]["color"], "linewidth": 1.5}
         axes.hlines(place, bounds[:, 0], bounds[:, 1], alpha=0.6, **style)
         axes.plot(value, place, "o", markersize=4, color=style["color"])
         axes.set_title(title)
         axes.grid(axis="both")
-    _name_rows(row[0], [label for label, _ in shown])
-    if len(shown) < len(rows):
-        figure.supxlabel(f"{len(shown)} of {len(rows)} rows; all of them are in the results")
+    _name_rows(row[0], [label for label, _ in first_rows])
+    if len(first_rows) < len(rows):
+        figure.supxlabel(f"{len(first_rows)} of {len(rows)} rows; all of them are in the results")
     return figure
 
 
@@ -306,8 +307,8 @@ def _scores(axes: "Axes", counts: xr.DataArray, plurality: xr.DataArray) -> None
     group, score = np.nonzero(table)
     area = 20 * table[group, score]
     axes.scatter(score, group, s=area, color=_shades(table.shape[1])[score], edgecolor="0.3")
-    known = np.flatnonzero(plurality >= 0)
-    axes.scatter(plurality[known], known, s=130, facecolor="none", edgecolor="black", linewidth=1.5)
+    rated = np.flatnonzero(plurality >= 0)
+    axes.scatter(plurality[rated], rated, s=130, facecolor="none", edgecolor="black", linewidth=1.5)
     axes.set_xticks(range(table.shape[1]), wrap_names(counts["score"].to_numpy(), 12))
     axes.set_xlim(-0.5, table.shape[1] - 0.5)
     axes.grid(axis="both")

@@ -30,15 +30,15 @@ def releases(results: xr.DataTree) -> "Figure | None":
     metric = "cvar" if "cvar" in data["metric"] else "hm"
     compared = data["tells_tails"] | (metric not in CVARS)
     value, interval = _estimates(data.sel(metric=metric))
-    known = [str(u) for u in data["unit"].to_numpy() if bool(value.sel(unit=u).notnull().any())]
-    if not known:
+    units = [str(u) for u in data["unit"].to_numpy() if bool(value.sel(unit=u).notnull().any())]
+    units = units[:MOST_UNITS]
+    if not units:
         return None
     names = wrap_names(data["release"].to_numpy(), 16)
     figure, [[axes]] = panels(1, 1, width=max(5.0, 1.2 * len(names)), height=3.2)
     place = np.arange(len(names), dtype=float)
-    shown = known[:MOST_UNITS]
-    for number, (unit, name) in enumerate(zip(shown, wrap_names(shown), strict=True)):
-        at_release = place + APART * (number - (len(shown) - 1) / 2)
+    for number, (unit, name) in enumerate(zip(units, wrap_names(units), strict=True)):
+        at_release = place + APART * (number - (len(units) - 1) / 2)
         ends = interval.sel(unit=unit).transpose("bound", "release").to_numpy()
         style = LINES[number % len(LINES)]
         axes.vlines(at_release, *ends, color=style["color"], linewidth=1.2)

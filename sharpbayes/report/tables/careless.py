@@ -7,6 +7,7 @@ import numpy as np
 from sharpbayes.report.tables.crowd import EVERYONE, HEADLINE, MOST_ROWS, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View
 from sharpbayes.report.tables.format import MISSING, estimate, number
+from sharpbayes.report.tables.panel import labels_where
 
 MOST_CARELESS = "-careless/prob_careless"
 # A rater below this probability is not in the table, except the first.
@@ -16,8 +17,8 @@ SHOWN_FROM = 0.05
 def _suspects(view: View) -> list[Labels]:
     """Raters from the most to the least likely careless; at least one."""
     ordered = view.coordinate("careless/rater", MOST_CARELESS)
-    known = view["careless/prob_careless"].sel(rater=ordered) >= SHOWN_FROM
-    return [{"rater": rater} for rater in ordered[: max(1, int(known.sum()))]]
+    n_likely = int((view["careless/prob_careless"] >= SHOWN_FROM).sum())
+    return [{"rater": rater} for rater in ordered[: max(1, n_likely)]]
 
 
 def _suspects_note(view: View) -> str:
@@ -37,8 +38,7 @@ def _suspects_note(view: View) -> str:
 
 def _groups(view: View) -> list[Labels]:
     """Groups with raters, all raters first."""
-    known = view["careless/raters"] > 0
-    return [{"group": group} for group in known["group"].to_numpy()[known.to_numpy()]]
+    return [{"group": group} for group in labels_where(view["careless/raters"] > 0)]
 
 
 def _share(row: View) -> str:

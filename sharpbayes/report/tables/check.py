@@ -1,4 +1,4 @@
-"""What ``check`` understood -> plain tables, or one JSON document."""
+"""What ``check`` finds in a study and its data -> plain tables, or one JSON document."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -118,7 +118,7 @@ def _column_tables(summary: StudySummary) -> Iterator[Table]:
 
 
 def study_summary_document(summary: StudySummary) -> dict[str, Any]:
-    """Return what ``check`` understood, as plain values."""
+    """Return a summary of a study as plain values."""
     return vars(summary) | {
         "issues": [asdict(issue) for issue in summary.issues],
         "covariates": [asdict(covariate) for covariate in summary.covariates],

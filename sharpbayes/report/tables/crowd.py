@@ -61,8 +61,8 @@ def _note(template: str, group: str) -> Callable[[View], str]:
 
 def _strata(view: View, *, measured: bool) -> list[str]:
     """Strata of items on which a group can be measured, or none can."""
-    known = (view.group("responsiveness")["reason"] == "").any("group")
-    return labels_where(known == measured)
+    is_measured = (view.group("responsiveness")["reason"] == "").any("group")
+    return labels_where(is_measured == measured)
 
 
 def _measured_strata(view: View) -> list[Labels]:

@@ -38,8 +38,9 @@ def _metrics(view: View) -> list[Labels]:
     """The metrics with their names; a single dimension is no metric of its own."""
     metrics = [str(name) for name in view.coordinate("debiased/metric")]
     dimensions = [name for name in metrics if name.startswith("dimension_mean[")]
-    shown = metrics if len(dimensions) > 1 else [m for m in metrics if m not in dimensions]
-    return [{"metric": name, "name": name_metric(view, name)} for name in shown]
+    if len(dimensions) == 1:
+        metrics = [name for name in metrics if name not in dimensions]
+    return [{"metric": name, "name": name_metric(view, name)} for name in metrics]
 
 
 def _order(view: View) -> list[Labels]:
@@ -57,9 +58,9 @@ def _pairs(view: View) -> list[Labels]:
 def estimate_text(row: View) -> str:
     """An estimate with its interval, which few labels leave missing; a star where it disagrees."""
     value, bounds = row["debiased/estimate"], row["debiased/interval"]
-    text, known = value_and_interval(value, bounds)
+    text, interval = value_and_interval(value, bounds)
     starred = row.labels["estimator"] == "posterior" and bool(row["debiased/disagree"])
-    return text + f" ({known})" * (known != MISSING) + " *" * starred
+    return text + f" ({interval})" * (interval != MISSING) + " *" * starred
 
 
 def _difference(row: View) -> str:
@@ -148,12 +149,12 @@ def people_sentences(view: View) -> Iterator[str]:
     ]
     level = format_percent(float(view.results["debiased"].attrs["level"]))
     has_interval = bool(row.select({"estimator": "ppi"})["debiased/interval"].notnull().all())
-    known = f"{level} intervals" if has_interval else f"no {level} interval: labels do not differ"
+    kind = f"{level} intervals" if has_interval else f"no {level} interval: labels do not differ"
     count = int(labelled.sel(model=names[0]))
     yield (
         f"By people's labels of {count} of {count + int(unlabelled.sel(model=names[0]))} prompts "
         f"{join_names(names)} {'is' if len(names) == 1 else 'are'} lowest in "
-        f"{name_metric(view, metric)}{_not_separable(row, names)}: {', '.join(texts)} ({known}). "
+        f"{name_metric(view, metric)}{_not_separable(row, names)}: {', '.join(texts)} ({kind}). "
         f"{view.results['debiased'].attrs['assumption']}"
     )
     yield from _judges_otherwise(ppi.select({"metric": "mean"}))

@@ -172,8 +172,8 @@ def _more_ratings(row: View) -> str:
     path = f"responsiveness/{row.labels['metric']}_interval"
     if path in row:
         full_width = float(row[path].sel(bound="upper") - row[path].sel(bound="lower"))
-        wanted = float(row.group("sample_size").attrs["target_interval_width"])
-        if full_width > wanted and float(width) < ITEMS_SHARE * full_width:
+        target_width = float(row.group("sample_size").attrs["target_interval_width"])
+        if full_width > target_width and float(width) < ITEMS_SHARE * full_width:
             return MORE_RATERS
     return thousands(more)
 

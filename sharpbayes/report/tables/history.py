@@ -1,4 +1,4 @@
-"""Releases beside each other: headline numbers, decisions, judges and inputs."""
+"""Tables of several releases: headline numbers, decisions, judges and inputs."""
 
 import numpy as np
 
@@ -26,8 +26,8 @@ def name_metric(view: View, metric: str) -> str:
 
 def _metrics(view: View) -> list[Labels]:
     """Headline metrics of the releases with their names."""
-    known = set(map(str, view.coordinate("history/metric")))
-    return [{"metric": x, "metric_name": name_metric(view, x)} for x in HEADLINE if x in known]
+    stored = set(map(str, view.coordinate("history/metric")))
+    return [{"metric": x, "metric_name": name_metric(view, x)} for x in HEADLINE if x in stored]
 
 
 def _estimate(row: View) -> str:
@@ -36,8 +36,8 @@ def _estimate(row: View) -> str:
     for value, interval in names:
         if f"history/{value}" in row and bool(row[f"history/{value}"].notnull()):
             mark = " p" * (value == "posterior_median")
-            text, known = value_and_interval(row[f"history/{value}"], row[f"history/{interval}"])
-            return text + f" ({known})" * (known != MISSING) + mark
+            text, bounds = value_and_interval(row[f"history/{value}"], row[f"history/{interval}"])
+            return text + f" ({bounds})" * (bounds != MISSING) + mark
     return MISSING
 
 

@@ -32,10 +32,10 @@ def _contested_items(view: View) -> list[Labels]:
 def _raters_of_item(view: View) -> Iterator[Labels]:
     """Raters who scored an item, the highest score first, with their score."""
     score = view["contested_items/score"]
-    known = score.isel(rater=np.flatnonzero(score >= 0)).sortby("rater")
+    given = score.isel(rater=np.flatnonzero(score >= 0)).sortby("rater")
     labels = view.group("items")["score"].to_numpy()
-    for position in np.argsort(-known.to_numpy(), kind="stable"):
-        yield {"rater": known["rater"][position].item(), "score": labels[int(known[position])]}
+    for position in np.argsort(-given.to_numpy(), kind="stable"):
+        yield {"rater": given["rater"][position].item(), "score": labels[int(given[position])]}
 
 
 def _rater_columns(view: View) -> list[Labels]:

@@ -28,10 +28,10 @@ def _models(view: View) -> list[Labels]:
     return [{"model": model} for model in models_by_risk(view)]
 
 
-def _panel_metrics(view: View, *, wanted: tuple[str, ...]) -> list[Labels]:
-    """Metrics of models with their names."""
-    known = set(view.coordinate("joint/metric"))
-    return [{"metric": x, "name": _name_metric(view, x)} for x in wanted if x in known]
+def _panel_metrics(view: View, *, names: tuple[str, ...]) -> list[Labels]:
+    """Metrics of models that the results have, with what readers call them."""
+    stored = set(view.coordinate("joint/metric"))
+    return [{"metric": x, "name": _name_metric(view, x)} for x in names if x in stored]
 
 
 def _shares(view: View) -> list[str]:
@@ -45,16 +45,16 @@ def _shares_of_models(view: View) -> Iterator[Labels]:
         yield from ({**row, "metric": metric} for row in _models(view))
 
 
-def _crowd_metrics(view: View, *, wanted: tuple[str, ...]) -> list[Labels]:
-    """Metrics of groups with their names."""
-    return [{"metric": x, "name": _name_metric(view, x)} for x in wanted]
+def _crowd_metrics(view: View, *, names: tuple[str, ...]) -> list[Labels]:
+    """Metrics of groups with what readers call them."""
+    return [{"metric": x, "name": _name_metric(view, x)} for x in names]
 
 
 def _group_rows(view: View) -> list[Labels]:
     """Groups that have a value of the metric, with the number of their raters."""
     raters = view.select({"by": "all"})["responsiveness/raters"]
-    known = view["joint/observed"].dropna("group")["group"].to_numpy()
-    return [{"group": group, "raters": int(raters.sel(group=group))} for group in known]
+    groups = view["joint/observed"].dropna("group")["group"].to_numpy()
+    return [{"group": group, "raters": int(raters.sel(group=group))} for group in groups]
 
 
 def _note(view: View, *, unit: str) -> str:
@@ -122,7 +122,7 @@ TABLES = (
             title=_titled("{name}"),
             needs=("joint", "profile"),
             after_run=bool(name),
-            repeat=partial(_panel_metrics, wanted=metrics),
+            repeat=partial(_panel_metrics, names=metrics),
             rows=_models,
             columns=("{model}", *VALUES, CHANCE),
             note=partial(_note, unit=unit),
@@ -147,7 +147,7 @@ TABLES = (
             title=_titled("{name}"),
             needs=("joint", "responsiveness"),
             after_run=names == ("hm",),
-            repeat=partial(_crowd_metrics, wanted=names),
+            repeat=partial(_crowd_metrics, names=names),
             rows=_group_rows,
             columns=("{group}; {raters}", *VALUES),
             note=partial(_note, unit=unit),

@@ -29,11 +29,11 @@ def labels_where(flag: xr.DataArray) -> list[str]:
 def pairs_where(flag: xr.DataArray, labels: list[str] | None = None) -> list[Labels]:
     """Return the pairs of models or groups that have a flag; of all unless labels are given."""
     unit = "group" if "group" in flag.dims else "model"
-    known = list(flag[unit].to_numpy()) if labels is None else labels
+    units = list(flag[unit].to_numpy()) if labels is None else labels
     others = [dim for dim in flag.dims if dim not in (unit, "other")]
-    by_pair = flag.any(others).sel({unit: known, "other": known}).transpose(unit, "other")
-    is_flagged = by_pair.to_numpy()[np.triu_indices(len(known), 1)]
-    return [pair for pair, flagged in zip(pairs(known, unit), is_flagged, strict=True) if flagged]
+    by_pair = flag.any(others).sel({unit: units, "other": units}).transpose(unit, "other")
+    is_flagged = by_pair.to_numpy()[np.triu_indices(len(units), 1)]
+    return [pair for pair, flagged in zip(pairs(units, unit), is_flagged, strict=True) if flagged]
 
 
 def lowest_models(values: xr.DataArray) -> list[str]:
@@ -107,10 +107,10 @@ def _tiers(view: View) -> Iterator[Labels]:
 def _tiers_note(view: View) -> str:
     """The rule, and pairs of different tiers that are not distinguishable."""
     tier = view["profile/tier"].sortby(view["profile/cvar"])
-    known = list(tier["model"].to_numpy()[tier.to_numpy() > 0])
+    ranked = list(tier["model"].to_numpy()[tier.to_numpy() > 0])
     across = [
         pair
-        for pair in not_separable(view, known)
+        for pair in not_separable(view, ranked)
         if int(tier.sel(model=pair["model"])) != int(tier.sel(model=pair["other"]))
     ]
     listed = format_list(_similar(across), most=20) or "none"
@@ -140,12 +140,12 @@ def _risk_over_prompts(view: View) -> Iterator[Labels]:
     for model in view.coordinate("profile/model", "profile/cvar"):
         for metric, values in metrics.items():
             # No number of a model may be known; NumPy warns of that.
-            known = values.sel(model=model).dropna("prompt")
-            shown = {
-                name: known.quantile(q) if known.size else xr.DataArray(np.nan)
+            of_model = values.sel(model=model).dropna("prompt")
+            quantiles = {
+                name: of_model.quantile(q) if of_model.size else xr.DataArray(np.nan)
                 for name, q in QUANTILES.items()
             }
-            yield {"model": model, "metric": metric, **shown}
+            yield {"model": model, "metric": metric, **quantiles}
 
 
 PROFILE_TABLES = (

@@ -1,9 +1,13 @@
 """The tolerance of the weights: the verdict on each model, and each limit."""
 
 from sharpbayes.errors import format_percent
+from sharpbayes.metrics.panel.comparison import VERDICTS
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import estimate
 
+ADMISSIBLE, NOT_ADMISSIBLE, CANNOT_TELL = VERDICTS
+# Stands for the verdict where the weights have no tolerance.
+NO_TOLERANCE = "no tolerance"
 NAMES = {
     "cvar": "CVaR of log-risk",
     "mean": "mean log-risk",

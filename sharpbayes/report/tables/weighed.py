@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import xarray as xr
 
-from sharpbayes.report.approval import FIELDS, is_past
+from sharpbayes.report.approval import is_past
 from sharpbayes.report.claims import evidence_texts, has_other_judges, is_recommended
 from sharpbayes.report.layout import WEIGHED, read_weights, results_kind
 from sharpbayes.report.tables.crowd import HEADLINE
@@ -18,10 +18,8 @@ from sharpbayes.report.tables.format import (
     value_and_interval,
 )
 from sharpbayes.report.tables.panel import labels_where, lowest_models
-
-NO_TOLERANCE = "no tolerance"
-# Stands for the choice among models that other judges scored.
-CANNOT_TELL = "cannot tell"
+from sharpbayes.report.tables.tolerance import ADMISSIBLE, CANNOT_TELL, NO_TOLERANCE
+from sharpbayes.spec.weights import APPROVAL
 
 
 def _weights(view: View) -> list[Labels]:
@@ -31,14 +29,14 @@ def _weights(view: View) -> list[Labels]:
     ]
 
 
-def _with_groups(*wanted: str, without: str = "") -> Callable[[View], bool]:
+def _with_groups(*needed: str, without: str = "") -> Callable[[View], bool]:
     """Return whether results are of several weights, with some groups and without another."""
 
     def allowed(view: View) -> bool:
         if results_kind(view.results) != WEIGHED:
             return False
         inside = _weights(view)[0]["inside"]
-        return all(group in inside for group in wanted) and (not without or without not in inside)
+        return all(group in inside for group in needed) and (not without or without not in inside)
 
     return allowed
 
@@ -49,7 +47,7 @@ def _decisions(view: View) -> Iterator[Labels]:
         decision = labels["inside"].group("decision")
         admissible = NO_TOLERANCE
         if "verdict" in decision:
-            sure = labels_where(decision["verdict"] == "admissible")
+            sure = labels_where(decision["verdict"] == ADMISSIBLE)
             admissible = ", ".join(sure) or "none"
         yield {
             "weights": labels["weights"],
@@ -69,9 +67,10 @@ def _choice(inside: View, names: list[str]) -> str:
 
 def _order(values: xr.DataArray) -> str:
     """Models by rising values, with = between equal ones; those without a value are left out."""
-    known = values.dropna("model").sortby(values.dropna("model"))
-    names = known["model"].to_numpy()
-    signs = [" = " if gap <= 0 else " < " for gap in known.diff("model").to_numpy()]
+    values = values.dropna("model")
+    ranked = values.sortby(values)
+    names = ranked["model"].to_numpy()
+    signs = [" = " if gap <= 0 else " < " for gap in ranked.diff("model").to_numpy()]
     return "".join(f"{name}{sign}" for name, sign in zip(names, [*signs, ""], strict=True))
 
 
@@ -91,7 +90,7 @@ def _observed_orders(view: View) -> Iterator[Labels]:
         admissible = NO_TOLERANCE
         if "tolerance" in labels["inside"]:
             verdict = labels["inside"].group("tolerance")["verdict"]
-            admissible = ", ".join(labels_where(verdict == "admissible")) or "none"
+            admissible = ", ".join(labels_where(verdict == ADMISSIBLE)) or "none"
         elif "admissible" in profile:
             admissible = ", ".join(labels_where(profile["admissible"])) or "none"
         yield {
@@ -200,7 +199,7 @@ def _approvals(view: View) -> Iterator[Labels]:
     """Every weights file with who approved it, where it is in force and until when."""
     for labels in _weights(view):
         attrs = labels["inside"].results.attrs
-        texts = {name: str(attrs.get(name, "")) or MISSING for name in FIELDS}
+        texts = {name: str(attrs.get(name, "")) or MISSING for name in APPROVAL}
         until = texts["valid_until"] + " (past)" * is_past(str(attrs.get("valid_until", "")))
         yield {"weights": labels["weights"], **texts, "valid_until": until}
 
@@ -288,7 +287,7 @@ MODEL_TABLES = (
     ),
     TableSpec(
         title="Who approved each weighting",
-        condition=_any_weights(*FIELDS),
+        condition=_any_weights(*APPROVAL),
         rows=_approvals,
         columns=("{weights}; {jurisdiction}; {approved_by}; {approved_on}; {valid_until}",),
     ),

@@ -84,7 +84,7 @@ def changed(change):
 
 
 def failed(table):
-    return set(table["quantity"].to_numpy()[(table["p_holm"] < 0.05).to_numpy()])
+    return set(table["quantity"].to_numpy()[table["rejected"].to_numpy()])
 
 
 def test_a_right_fit_passes(rng):
@@ -120,6 +120,23 @@ def test_fits_are_told_by_what_places_need(rng):
     assert table["fit_divergences"].to_numpy().tolist() == [1, 0, 0, 0]
     note = report_tables(join_groups({"calibration": table}, {"title": "t"}))[0].note
     assert "1 fits met the study's limits of convergence and 2 have what ranks" in note
+
+
+def test_ranks_that_are_not_uniform_are_rejected():
+    """The corrected p value decides, and one rejected quantity is not calibrated."""
+    uniform = np.arange(0.5, 100) / 100
+    quality = {"converged": np.array(1), "rhat": np.array(1.0), "ess": np.array(900.0)}
+    for low, names in ((uniform, []), (uniform**3, ["low"])):
+        ranked_fits = [
+            {"quantity": np.array(["even", "low"]), "pit": np.array(pits)}
+            | quality
+            | {"divergences": np.array(0)}
+            for pits in zip(uniform, low, strict=True)
+        ]
+        table = summarise_calibration(ranked_fits, seed=1)
+        assert table["quantity"].to_numpy()[table["rejected"].to_numpy()].tolist() == names
+        assert bool(table["calibrated"]) == (not names)
+        np.testing.assert_array_equal(table["rejected"], table["p_holm"] < 0.05)
 
 
 @pytest.fixture(scope="module")

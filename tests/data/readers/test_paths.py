@@ -9,6 +9,7 @@ from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.context import identify_run
+from tests.crowds import write_study
 from tests.data.readers.test_parquet_batches import assert_same, spec, table
 
 
@@ -73,16 +74,7 @@ def test_a_renamed_folder_is_another_run(tmp_path):
     pd.DataFrame({"item": ["a"], "rater": ["b"], "score": [1]}).to_parquet(tmp_path / "x.parquet")
     (tmp_path / "parts" / "gender=W").mkdir(parents=True)
     (tmp_path / "x.parquet").rename(tmp_path / "parts" / "gender=W" / "x.parquet")
-    text = """schema = "sharpbayes/study/2"
-title = "t"
-seed = 1
-[crowd]
-data = "parts"
-roles = { item = "item", rater = "rater", score = "score" }
-scale = { kind = "ordinal", min = 0, max = 4 }
-labels = { from = "crowd", cut = 2 }
-"""
-    (tmp_path / "s.toml").write_text(text)
-    before = identify_run(load_study(tmp_path / "s.toml"))
+    study = write_study(tmp_path, "parts")
+    before = identify_run(load_study(study))
     (tmp_path / "parts" / "gender=W").rename(tmp_path / "parts" / "gender=M")
-    assert identify_run(load_study(tmp_path / "s.toml")) != before
+    assert identify_run(load_study(study)) != before

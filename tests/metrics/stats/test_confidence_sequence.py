@@ -12,14 +12,14 @@ def sequence(values, *, level=0.9, lowest=0.0, highest=1.0):
     return confidence_sequence(x, dim="prompt", level=level, lowest=lowest, highest=highest)
 
 
-def capital(values, mean, doubt):
+def capital(values, mean, error_rate):
     """The hedged capital against one mean, value by value, as the paper writes it."""
     largest, up, down, earlier = 0.0, 1.0, 1.0, []
     for number, value in enumerate(values, start=1):
         means = [(0.5 + sum(earlier[:n])) / (n + 1) for n in range(1, len(earlier) + 1)]
         squares = sum((x - m) ** 2 for x, m in zip(earlier, means, strict=True))
         variance = (0.25 + squares) / (len(earlier) + 1)
-        bet = np.sqrt(2 * np.log(2 / doubt) / (variance * number * np.log(1 + number)))
+        bet = np.sqrt(2 * np.log(2 / error_rate) / (variance * number * np.log(1 + number)))
         up *= 1 + min(bet, 0.5 / mean) * (value - mean)
         down *= 1 - min(bet, 0.5 / (1 - mean)) * (value - mean)
         earlier.append(value)

@@ -7,13 +7,13 @@ import pytest
 import scipy.stats
 import xarray as xr
 
+from sharpbayes.analysis.rater_averages import average_raters
 from sharpbayes.report.figures import crowd
 from sharpbayes.report.figures.catalogue import FIGURES, draw_figures, write_figures
 from sharpbayes.report.figures.labels import wrap_name
 from sharpbayes.report.figures.style import as_svg
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import build_tables
-from sharpbayes.report.tables.raters import average_raters
 from sharpbayes.storage.results import open_results
 
 DRAW = {spec.name: spec for spec in FIGURES if spec.draw.__module__ == crowd.__name__}
@@ -78,7 +78,7 @@ def test_figure_7_shows_the_means_of_its_table_with_t_intervals(results):
     raters = results["raters"].to_dataset()
     women = raters["hm"].where(raters["group:gender"] == "Woman", drop=True).to_numpy()
     ends = scipy.stats.t.interval(0.95, 19, women.mean(), scipy.stats.sem(women))
-    row = average_raters(results).sel(group="gender=Woman")
+    row = average_raters(results["raters"].to_dataset(), level=0.95).sel(group="gender=Woman")
     assert int(row["raters"]) == len(women) == 20
     np.testing.assert_allclose([row["hm"], *row["hm_interval"]], [women.mean(), *ends])
     first, _, axes, *_ = crowd.rater_averages(results).axes

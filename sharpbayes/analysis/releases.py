@@ -1,0 +1,187 @@
+"""What changes from release to release of a study: numbers, inputs, data and judges."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.metrics.stats.intervals import intervals_with_width
+from sharpbayes.storage.schema import FILES
+
+Releases = Mapping[str, xr.DataTree]
+# What a release was made from.
+INPUTS = ("data", *FILES)
+NO_INPUT = "none"
+ESTIMATES = ("observed", "bootstrap_interval")
+POSTERIOR = ("posterior_median", "posterior_interval")
+# Without convergence there is no posterior to show.
+CONVERGED = "fitted"
+# What the data of a panel and of a crowd consist of: the group and the dimension of each part.
+PARTS = {
+    "model": ("panel", "model"),
+    "prompt": ("panel", "prompt"),
+    "judge": ("panel", "judge"),
+    "item": ("items", "item"),
+    "rater": ("raters", "rater"),
+}
+PART_COUNTS = ("part_count", "part_new", "part_gone")
+# A drift of more standard errors than this is notable.
+NOTABLE_ERRORS = 2.0
+
+
+def compare_releases(releases: Releases) -> xr.Dataset:
+    """Return numbers, inputs, data and judges of several results, in the order given.
+
+    Units are models or groups of raters. Over (release, metric, unit) there are ``observed``,
+    ``intervals_disjoint``, whether its interval and that of the release before do not overlap, and,
+    of fits, ``posterior_median``; with (bound) ``bootstrap_interval``, missing where it has no
+    width, and ``posterior_interval``. Over (release, input) there are ``sha256`` and ``changed``
+    since the release before; over (release, part) ``part_count`` of models, prompts and judges, or
+    of items and raters, with how many are new (``part_new``) or gone (``part_gone``). Of panels
+    there are over (release, judge) ``severity``, how much higher a judge scores than all in the
+    same cells, ``drift`` with ``drift_error``, how much higher than in the release before on
+    answers of the same models to the same prompts, and ``drift_notable``, whether the drift is more
+    than two standard errors; ``shared_answers (release)`` is the number of these answers.
+
+    Args:
+        releases: Results of ``measure`` or ``fit`` of one kind by the name of the release.
+    """
+    groups = [_compare_numbers(releases), _compare_inputs(releases), _count_parts(releases)]
+    if all("panel" in results for results in releases.values()):
+        groups.append(_compare_judges(releases))
+    table = xr.merge(groups, join="outer", combine_attrs="drop")
+    return table.sel(unit=_list_units(releases))
+
+
+def release_labels(releases: Releases) -> xr.DataArray:
+    """Return the names of the releases as a dimension."""
+    return xr.DataArray(list(releases), dims="release", name="release")
+
+
+def _list_units(releases: Releases) -> list[str]:
+    """Models or groups of all releases, in the order of the releases."""
+    units: list[str] = []
+    for results in releases.values():
+        joint = results["joint"].to_dataset()
+        units += map(str, joint[_unit_dim(joint)].to_numpy())
+    return list(dict.fromkeys(units))
+
+
+def _unit_dim(joint: xr.Dataset) -> str:
+    """Whether numbers are of models or of groups of raters."""
+    return "model" if "model" in joint.dims else "group"
+
+
+def _compare_numbers(releases: Releases) -> xr.Dataset:
+    """Every metric of ``/joint`` with its intervals, and where these are disjoint."""
+    tables = []
+    for results in releases.values():
+        joint = results["joint"].to_dataset()
+        fitted = results.attrs["status"] == CONVERGED and POSTERIOR[0] in joint
+        names = [*ESTIMATES, *(POSTERIOR if fitted else ())]
+        joint = joint.assign(intervals_with_width(joint[[ESTIMATES[1]]]))
+        tables.append(joint[names].rename({_unit_dim(joint): "unit"}).drop_attrs())
+    table = xr.concat(tables, release_labels(releases), join="outer", data_vars="all")
+    return table.assign(intervals_disjoint=_are_disjoint(table))
+
+
+def _are_disjoint(numbers: xr.Dataset) -> xr.DataArray:
+    """Whether the interval of a release and that of the one before do not overlap.
+
+    A value without an interval counts as an interval without width. False for the first release.
+    """
+    bounds = numbers["bootstrap_interval"].fillna(numbers["observed"])
+    lower, upper = (bounds.sel(bound=side, drop=True) for side in ("lower", "upper"))
+    disjoint: xr.DataArray = (lower > upper.shift(release=1)) | (upper < lower.shift(release=1))
+    return disjoint
+
+
+def _compare_inputs(releases: Releases) -> xr.Dataset:
+    """Digests of what each release was made from, and which of them are others than before."""
+    digests = [
+        [str(results.attrs.get(f"{name}_sha256", NO_INPUT)) for name in INPUTS]
+        for results in releases.values()
+    ]
+    changed = [[False] * len(INPUTS)] + [
+        [now != then for now, then in zip(later, earlier, strict=True)]
+        for earlier, later in pairwise(digests)
+    ]
+    dims = ("release", "input")
+    labels = {"release": release_labels(releases), "input": list(INPUTS)}
+    return xr.Dataset({"sha256": (dims, digests), "changed": (dims, changed)}, labels)
+
+
+def _count_parts(releases: Releases) -> xr.Dataset:
+    """How many models, prompts, judges, items or raters there are, and how many are new or gone."""
+    names = [_name_parts(results) for results in releases.values()]
+    parts = [part for part in names[0] if all(part in of_release for of_release in names)]
+    counts = [_count_changes(then, now, parts) for then, now in pairwise([names[0], *names])]
+    table = np.array(counts, dtype=np.int64).reshape(len(names), len(parts), len(PART_COUNTS))
+    dims = ("release", "part")
+    variables = {name: (dims, table[..., column]) for column, name in enumerate(PART_COUNTS)}
+    return xr.Dataset(variables, {"release": release_labels(releases), "part": parts})
+
+
+def _name_parts(results: xr.DataTree) -> dict[str, frozenset[str]]:
+    """Names of models, prompts and judges, or of items and raters."""
+    return {
+        part: frozenset(map(str, results[group][dim].to_numpy()))
+        for part, (group, dim) in PARTS.items()
+        if group in results
+    }
+
+
+def _count_changes(
+    then: Mapping[str, frozenset[str]], now: Mapping[str, frozenset[str]], parts: Sequence[str]
+) -> list[tuple[int, int, int]]:
+    """How many of each part a release has, how many of them are new, and how many are gone."""
+    return [
+        (len(now[part]), len(now[part] - then[part]), len(then[part] - now[part])) for part in parts
+    ]
+
+
+def _compare_judges(releases: Releases) -> xr.Dataset:
+    """How severe judges are among each other, and how their scores of the same answers moved."""
+    scores = []
+    for results in releases.values():
+        sub_index = results["panel"]["sub_index"]
+        other_dims = [dim for dim in sub_index.dims if dim not in ("model", "prompt", "judge")]
+        scores.append(sub_index.mean(other_dims).reset_coords(drop=True))
+    tables = [
+        xr.Dataset({"severity": _severity(now)}).assign(_drift(then, now))
+        for then, now in zip([None, *scores], scores, strict=False)
+    ]
+    table = xr.concat(tables, release_labels(releases), join="outer", data_vars="all")
+    return table.assign(drift_notable=abs(table["drift"]) > NOTABLE_ERRORS * table["drift_error"])
+
+
+def _severity(scores: xr.DataArray) -> xr.DataArray:
+    """How much higher each judge scores than the mean of all judges in the same cells."""
+    return (scores - scores.mean("judge")).mean(["model", "prompt"])
+
+
+def _drift(then: xr.DataArray | None, now: xr.DataArray) -> xr.Dataset:
+    """How much higher each judge scores the answers of both releases than before.
+
+    The standard error is clustered by prompt: answers of several models to it are judged alike.
+    """
+    unknown = xr.full_like(now.isel(model=0, prompt=0, drop=True), np.nan)
+    none = xr.Dataset({"drift": unknown, "drift_error": unknown, "shared_answers": 0})
+    if then is None:
+        return none
+    now, then = xr.align(now, then, join="inner", copy=False)
+    if not now.size:
+        return none
+    difference = now - then
+    drift, count = difference.mean(["model", "prompt"]), difference.count(["model", "prompt"])
+    prompt_sums = (difference - drift).sum("model")
+    prompts = difference.notnull().any("model").sum("prompt")
+    variance = (prompt_sums**2).sum("prompt") * prompts / (prompts - 1).where(prompts > 1)
+    return xr.Dataset(
+        {
+            "drift": drift,
+            "drift_error": variance**0.5 / count,
+            "shared_answers": difference.notnull().any("judge").sum(),
+        }
+    ).reindex(judge=unknown["judge"])
