@@ -1,6 +1,7 @@
 """TOML files -> frozen objects, with every error of every file at once."""
 
 import json
+import os
 import re
 import sys
 import tomllib
@@ -12,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sharpbayes.errors import Diagnostic, SpecError, did_you_mean_file
+from sharpbayes.errors import Diagnostic, SpecError, did_you_mean_file, require_type
 from sharpbayes.library import find, folder
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.consistency import check_files
@@ -52,7 +53,17 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
         >>> load_study("quickstart").study.spec.title
         'Quickstart: four models, three judges'
     """
+    require_type(path, str | os.PathLike, "path", "the path of a study, or a shipped name")
+    _require_overrides(overrides)
     return complete_study(load(_find(str(path), Study), Study, overrides=overrides), overrides)
+
+
+def _require_overrides(overrides: Sequence[str]) -> None:
+    """Raise SpecError unless these are several texts; one text alone is many of one letter."""
+    wanted = 'a list of texts, such as ["seed=3"]'
+    require_type(overrides, list | tuple, "overrides", wanted)
+    for text in overrides:
+        require_type(text, str, "overrides", wanted)
 
 
 def complete_study(study: SpecFile[Study], overrides: Sequence[str] = ()) -> StudyFiles:
@@ -183,6 +194,8 @@ def load_weights(name: str | Path) -> SpecFile[Weights]:
         >>> load_weights("equal").spec.title
         'Equal parts'
     """
+    wanted = "the path of a weights file, or a shipped name"
+    require_type(name, str | os.PathLike, "weights", wanted)
     return load(_find(str(name), Weights), Weights)
 
 
