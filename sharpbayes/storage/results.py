@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sharpbayes.errors import SpecError, StorageError, first_line, require_type
+from sharpbayes.errors import SpecError, StorageError, did_you_mean_file, first_line, require_type
 from sharpbayes.execution.identity import computation
 from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.spec.kinds import describe_other_kind, explain_absence
+from sharpbayes.spec.kinds import NO_FILE, describe_other_kind, explain_absence
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
 from sharpbayes.storage.files import replace_file
 from sharpbayes.storage.precision import packing
@@ -26,6 +26,7 @@ EARLIER = "sharpbayes/results/1"
 REQUIRED_ATTRS = ("title", "status", "seed")
 # What results of every command have, also those that are not read from a file.
 COMMON_ATTRS = ("title", "status")
+ENDING = ".nc"
 # What a call takes.
 RESULTS = "results, such as sharpbayes.open_results returns"
 RESULTS_FILE = "the path of a results file"
@@ -115,7 +116,7 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     path = Path(path)
     try:
         if not path.is_file():
-            raise StorageError(f"{path}: {explain_absence(path)}")
+            raise StorageError(f"{path}: {_explain_absence(path)}")
         intact = has_valid_checksum(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
@@ -144,6 +145,13 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
         raise StorageError(f"{foreign}: no {', '.join(absent)}")
     check_results(results, path)
     return results
+
+
+def _explain_absence(path: Path) -> str:
+    """Say why a name leads to no results file, and which file of the folder is near."""
+    reason, folder = explain_absence(path), path.parent
+    names = [file.name for file in folder.glob(f"*{ENDING}")] if folder.is_dir() else []
+    return reason + did_you_mean_file(path.name, names) * (reason == NO_FILE)
 
 
 def read_results(
