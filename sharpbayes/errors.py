@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
+from types import UnionType
 from typing import Self
 
 # Errors of one kind that are printed, and characters of a key and of a message that are.
@@ -111,6 +112,24 @@ class ClusterError(SharpbayesError):
     """A cluster that does not answer, has lost all workers, or computes otherwise."""
 
     exit_status = 5
+
+
+def require_type(value: object, kind: type | UnionType, place: str, wanted: str) -> None:
+    """Raise SpecError where an argument of a call is of another type than ``wanted`` names."""
+    if not isinstance(value, kind):
+        raise SpecError.at(place, f"found {describe_value(value)}, must be {wanted}")
+
+
+def describe_value(value: object) -> str:
+    """Return a short value as Python writes it, and the type of any other.
+
+    >>> describe_value("r.nc"), describe_value(None), describe_value({"a": 1})
+    ("'r.nc'", 'None', 'a value of type dict')
+    """
+    if value is None or isinstance(value, str | bytes | int | float | PurePath):
+        return shorten(repr(value), MAX_EXAMPLE)
+    library, name = type(value).__module__.partition(".")[0], type(value).__name__
+    return f"a value of type {name if library == 'builtins' else f'{library}.{name}'}"
 
 
 def list_diagnostics(diagnostics: Sequence[Diagnostic]) -> list[str]:

@@ -66,16 +66,9 @@ def tolerance_group(
     what was not seen.
     """
     limits = tolerance_limits(tolerance)
-<<<<<<< HEAD
-    doubt = 1 - tolerance.confidence
-    sides = {"lower": doubt / limits.size, "upper": doubt}
-    resampled = {**by_category, "": (plan, bootstrapped)}
-=======
     error_rate = 1 - tolerance.confidence
     sides = {"lower": error_rate / limits.size, "upper": error_rate}
-    plans = {name: plan.of_category(name) for name in by_category} | {"": plan}
-    resamples = by_category | {"": bootstrapped}
->>>>>>> wt-house
+    resampled = {**by_category, "": (plan, bootstrapped)}
     bounds = xr.concat(
         [
             xr.concat(
@@ -173,15 +166,9 @@ def restrict_decision(
         return decision
     is_carried = "admissible" in json.loads(evidence.attrs["carried"])
     if "prob_within" in tolerance:
-<<<<<<< HEAD
-        chance, doubt = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
-        by_fit = verdicts(chance >= 1.0 - doubt, chance <= doubt)
-        is_decided = is_carried | tolerance["threshold"].isin([*MEANS])
-=======
         chance, error_rate = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
         by_fit = verdicts(chance >= 1.0 - error_rate, chance <= error_rate)
-        is_decided = is_carried | tolerance["threshold"].isin(WITHOUT_TAIL)
->>>>>>> wt-house
+        is_decided = is_carried | tolerance["threshold"].isin([*MEANS])
         tolerance = tolerance.assign(state=by_fit.where(is_decided, tolerance["state"]))
     restricted = restrict_verdicts(tolerance, evidence).drop_attrs(deep=True)
     if "prob_within" in tolerance:

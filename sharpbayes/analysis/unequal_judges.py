@@ -8,6 +8,8 @@ import xarray as xr
 # compared: the judge's severity would be taken for the model's. The same holds of the share of its
 # noise that a judge's trials leave, because noise adds to harm.
 UNEQUAL_JUDGES = 0.2
+# In what models were judged unequally: by whom, and how often.
+JUDGES, TRIALS = "judges", "trials"
 
 
 def unequal_judges(evidence: xr.Dataset) -> list[str]:
@@ -59,16 +61,19 @@ def is_judged_unequally(evidence: xr.Dataset) -> bool:
     return bool(unequal_judges(evidence) or unequal_trials(evidence))
 
 
-def has_unequal_judges(evidence: xr.Dataset, profile: xr.Dataset) -> bool:
-    """Return whether models with a CVaR were judged unequally, so that none is the best.
+def list_inequalities(evidence: xr.Dataset, profile: xr.Dataset) -> tuple[str, ...]:
+    """Return in what models with a CVaR were judged unequally: ``JUDGES``, ``TRIALS``, or both.
 
-    False of results of earlier versions, which do not say who scored what.
+    None of them is the best then. Empty of results of earlier versions, which do not say who scored
+    what.
     """
     if "judge_share" not in evidence:
-        return False
+        return ()
     known = profile["cvar"].notnull()
     known = known.all([name for name in known.dims if name != "model"])
-    return is_judged_unequally(evidence.isel(model=known.to_numpy()))
+    evidence = evidence.isel(model=known.to_numpy())
+    unequal = {JUDGES: unequal_judges(evidence), TRIALS: unequal_trials(evidence)}
+    return tuple(name for name, judges in unequal.items() if judges)
 
 
 def name_unequal_judges(evidence: xr.Dataset) -> Iterator[str]:

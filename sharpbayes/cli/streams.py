@@ -1,17 +1,55 @@
 """stdout and stderr: their reader may have left, their disk may be full, a shell may close them."""
 
+import errno
 import json
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TextIO
+from functools import partial
+from io import TextIOWrapper
+from typing import Any
 
 import typer
 
 from sharpbayes.errors import StorageError, printable
 
 PLAIN_WIDTH = 80
+STDOUT, STDERR = "stdout", "stderr"
+
+
+class OutputStream(TextIOWrapper):
+    """stdout or stderr of a command, whoever writes to it: help, errors and progress too.
+
+    A reader who has seen enough, such as ``head``, is no error: what follows is discarded, and the
+    command goes on to its own exit status. So it is where nobody can read stderr.
+
+    Raises:
+        StorageError: stdout cannot be written, such as a file on a full disk.
+    """
+
+    is_needed = False
+
+    def write(self, text: str, /) -> int:
+        """Write a text, and return how many characters it has."""
+        self._try(partial(super().write, text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        self._try(super().flush)
+
+    def _try(self, action: Callable[[], object]) -> None:
+        """Do what writes; where that fails, discard what follows."""
+        try:
+            action()
+        except OSError as error:
+            _discard(self)
+            if self.is_needed and not is_unread(error):
+                raise StorageError(
+                    f"stdout: cannot be written: {error.strerror or error}"
+                ) from None
 
 
 def prepare_streams() -> None:
@@ -19,10 +57,25 @@ def prepare_streams() -> None:
 
     Python has None for a stream that is closed when it starts. stderr escapes such characters.
     """
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - stays open
+    for name in (STDOUT, STDERR):
+        setattr(sys, name, _guard_stream(getattr(sys, name), is_needed=name == STDOUT))
     _reconfigure(errors="replace")
+
+
+def _guard_stream(stream: Any, *, is_needed: bool) -> Any:
+    """Return a stream over the same bytes; another kind that somebody put there as it is."""
+    if stream is None:
+        return OutputStream(open(os.devnull, "wb"), encoding="utf-8")  # noqa: PTH123 - stays open
+    if not isinstance(stream, TextIOWrapper):
+        return stream
+    guarded = OutputStream(
+        stream.buffer,
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+    )
+    guarded.is_needed = is_needed
+    return guarded
 
 
 def print_as_file() -> None:
@@ -38,29 +91,13 @@ def _reconfigure(**settings: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line on stderr; a command goes on where nobody can read it."""
-    try:
-        typer.echo(printable(text), err=True)
-    except OSError:
-        _discard(sys.stderr)
+    """Print a line on stderr."""
+    typer.echo(printable(text), err=True)
 
 
 def print_text(text: str) -> None:
-    """Print a text on stdout.
-
-    A reader who has seen enough, such as ``head``, is no error: what follows is discarded, and the
-    command goes on to its own exit status.
-
-    Raises:
-        StorageError: stdout cannot be written, such as a file on a full disk.
-    """
-    try:
-        typer.echo(text, nl=False)
-    except BrokenPipeError:
-        _discard(sys.stdout)
-    except OSError as error:
-        _discard(sys.stdout)
-        raise StorageError(f"stdout: cannot be written: {error.strerror or error}") from None
+    """Print a text on stdout."""
+    typer.echo(text, nl=False)
 
 
 def print_json(value: Any) -> None:
@@ -73,9 +110,14 @@ def terminal_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
 
 
-def _discard(stream: TextIO) -> None:
+def is_unread(error: OSError) -> bool:
+    """Whether nobody reads a pipe; Windows has another number for it."""
+    return isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
+
+
+def _discard(stream: TextIOWrapper) -> None:
     """Send all that follows on a stream nowhere; Python flushes it once more at its end."""
-    with suppress(OSError):  # a stream without a number, which somebody put in its place
+    with suppress(OSError):
         number = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, number)

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 
 from sharpbayes.data.readers.text_table import explain_texts, write_as_text
-from sharpbayes.errors import MAX_EXAMPLE, SpecError, shorten
+from sharpbayes.errors import SpecError, describe_value
 
 if TYPE_CHECKING:
     import xarray as xr
+
+A_TABLE = "a table of pandas, Polars or Arrow"
 
 
 class MemoryPath(Path):
@@ -64,13 +66,14 @@ def convert_frame(frame: Any) -> pd.DataFrame:
     0     a  3
     1     b  4
     """
+    if frame is None:  # of which pandas makes an empty table
+        raise SpecError.at("frame", f"found None, must be {A_TABLE}")
     try:
         table: pd.DataFrame = (
             frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
         )
     except (TypeError, ValueError):
-        frame_text = shorten(repr(frame), MAX_EXAMPLE)
-        message = f"found {frame_text}, must be a table of pandas, Polars or Arrow"
+        message = f"found {describe_value(frame)}, must be {A_TABLE}"
         raise SpecError.at("frame", message) from None
     columns = [column for _, column in table.items()]
     levels = [

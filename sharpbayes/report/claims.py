@@ -3,7 +3,7 @@
 import xarray as xr
 
 from sharpbayes.analysis.prompt_counts import has_mean
-from sharpbayes.analysis.unequal_judges import has_unequal_judges
+from sharpbayes.analysis.unequal_judges import list_inequalities
 from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import models_by_risk
@@ -49,12 +49,17 @@ def evidence_texts(view: View, name: str) -> list[str] | None:
     return list_texts(view.group("evidence").attrs.get(name, "")) if "evidence" in view else None
 
 
-def has_other_judges(results: xr.DataTree) -> bool:
-    """Return whether models were not judged alike, so that none is called the best.
+def find_inequalities(results: xr.DataTree) -> tuple[str, ...]:
+    """Return in what models were not judged alike, so that none is called the best; empty if alike.
 
     A crowd has no models.
     """
     if "evidence" not in results or "profile" not in results:
-        return False
+        return ()
     evidence, profile = (results[name].to_dataset() for name in ("evidence", "profile"))
-    return has_unequal_judges(evidence, profile)
+    return list_inequalities(evidence, profile)
+
+
+def has_other_judges(results: xr.DataTree) -> bool:
+    """Return whether models were not judged alike, by other judges or more often."""
+    return bool(find_inequalities(results))

@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-<<<<<<< HEAD
 from sharpbayes.metrics.stats.draws import DRAWS, central_interval
-from sharpbayes.report.approval import FIELDS
-=======
->>>>>>> wt-house
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.summary import answer, failed, remarks, verdict
 from sharpbayes.report.tables.declaration import View

@@ -85,13 +85,8 @@ def _moves(data: xr.Dataset) -> list[str]:
     """
     moves: dict[bool, list[str]] = {True: [], False: []}
     for metric in (name for name in MOVED if name in data["metric"]):
-<<<<<<< HEAD
-        rows = data[["observed", "bootstrap_interval"]].sel(metric=metric)
-        tells = data["tells_tails" if metric in CVARS else "tells_means"]
-=======
         rows = data[["observed", "bootstrap_interval", "intervals_disjoint"]].sel(metric=metric)
-        tells = data["tells_tails" if metric == "cvar" else "tells_means"]
->>>>>>> wt-house
+        tells = data["tells_tails" if metric in CVARS else "tells_means"]
         for earlier, later in pairwise(_releases(data)):
             if not bool(tells.sel(release=[earlier, later]).all()):
                 continue

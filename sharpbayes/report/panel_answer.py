@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sharpbayes.analysis.evidence_limits import has_narrow_tails
+from sharpbayes.analysis.unequal_judges import JUDGES, TRIALS
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.claims import (
     carried_statements,
     evidence_texts,
+    find_inequalities,
     has_means,
     has_other_judges,
 )
@@ -48,10 +50,16 @@ from sharpbayes.report.wording import (
     probability_text,
 )
 
-OWN_JUDGES = (
-    "The values of each model are those of its own judges, and the tables have them; no model is "
-    "called lowest, by the posterior or by the bootstrap."
+UNEQUAL_VALUES = (
+    "The values of each model {}, and the tables have them; no model is called lowest, by the "
+    "posterior or by the bootstrap."
 )
+# What is in the values of models that were judged unequally.
+OWN_VALUES = {
+    (JUDGES,): "are those of its own judges",
+    (TRIALS,): "have the noise that its own trials leave",
+    (JUDGES, TRIALS): "are those of its own judges, with the noise that its own trials leave",
+}
 
 
 def panel_answer(view: View) -> list[str]:
@@ -124,7 +132,7 @@ class PanelAnswer:
         yield from () if carried else self.limits
         yield from () if carried else self._instead()
         if self.has_other_judges:
-            yield OWN_JUDGES
+            yield UNEQUAL_VALUES.format(OWN_VALUES[find_inequalities(self.view.results)])
         elif is_fitted(self.view):
             yield from self.disagreement() if self.is_disputed else ()
             yield self._posterior_lowest(carried=carried and not self.is_disputed)

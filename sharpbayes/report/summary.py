@@ -6,6 +6,7 @@ The terminal, the page and :class:`Summary` in a notebook say the same words.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 import xarray as xr
 
@@ -31,6 +32,7 @@ from sharpbayes.report.wording import (
     resampled_units,
 )
 from sharpbayes.spec.files import describe_open_checks
+from sharpbayes.storage.results import read_results
 from sharpbayes.storage.schema import explain_missing
 
 PANEL_LIMITS = (
@@ -131,19 +133,21 @@ class Summary:
         return f"<h3>{escape(self.title)}</h3>{answer}<ul>{listed}</ul>{figure}{tables}"
 
 
-def summary(results: xr.DataTree) -> Summary:
+def summary(results: xr.DataTree | str | Path) -> Summary:
     """Return what was found, whether to trust it, and the tables, to be shown in a notebook.
 
     Args:
         results: From :func:`sharpbayes.measure`, :func:`sharpbayes.fit` or
-            :func:`sharpbayes.open_results`.
+            :func:`sharpbayes.open_results`; or the path of a results file.
 
     Returns:
         The ``title``; the ``answer``, a sentence each; ``trust``, whether to trust it; the failed
         checks and the remarks; the tables. Printed, it is the text of the terminal.
 
     Raises:
-        StorageError: A part of the results is missing or has another form.
+        SpecError: Neither results nor a path.
+        StorageError: A part of the results is missing or has another form, or the file cannot be
+            read.
 
     Examples:
         >>> import sharpbayes
@@ -151,6 +155,7 @@ def summary(results: xr.DataTree) -> Summary:
         >>> summary(sharpbayes.measure(files)).trust
         'No model of the ratings was fitted: intervals contain the sampling of prompts only.'
     """
+    results = read_results(results, place="results")
     with explain_missing(results):
         list_tables = report_tables if results_kind(results) in OTHER_COMMANDS else tables_after_run
         return Summary(

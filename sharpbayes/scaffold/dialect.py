@@ -46,7 +46,8 @@ def read_with_dialect(path: Path, *, sheet: str = "") -> tuple[pd.DataFrame, Dia
         assumed.append(f"cells are separated by {dialect.delimiter!r}")
     if dialect.encoding:
         text = _find_foreign(table)
-        assumed.append(f"the text is read as {dialect.encoding}, such as {text!r}")
+        shown = f", such as {text!r}" if text else ""
+        assumed.append(f"the text is read as {dialect.encoding}{shown}")
     comma = _find_decimal_comma(table, dialect) if ending in DIALECT_KEYS else None
     if comma:
         dialect = dialect.model_copy(update={"decimal": ","})

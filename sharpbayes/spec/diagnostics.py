@@ -28,6 +28,10 @@ RENAMED = {
     "thresholds.severity": "shift",
     "thresholds.spacing": "gap",
 }
+# A key of so many parts may belong in another table; further inside, tables have keys alike.
+MAX_MISPLACED = 2
+# The tables of ratings; a study has one of them.
+RATING_TABLES = ("panel", "crowd")
 # So many unknown keys are compared with the known ones.
 MAX_HINTS = 100
 _REQUIREMENTS = {
@@ -64,7 +68,7 @@ def explain_errors(
         if details["type"] != "too_short" or len(details["input"]) < details["ctx"]["min_length"]
     ]
     unknown = [path for path, details in errors if details["type"] == "extra_forbidden"]
-    hints = {path: _intended(path, cls) for path in unknown[:MAX_HINTS]}
+    hints = {path: _intended(path, cls, data) for path in unknown[:MAX_HINTS]}
     intended = {(*path[:-1], hint) for path, hint in hints.items()}
     diagnostics = {
         source.locate(
@@ -127,9 +131,26 @@ def _explain_schema(path: KeyPath, details: Any, cls: type[Spec], source: Source
     return f"found '{schema}/1', must be '{schema}/2'; {command} prints this file so"
 
 
-def _intended(path: KeyPath, cls: type[Spec]) -> str | None:
-    """Return the key that an unknown one probably stands for."""
-    return RENAMED.get(dotted(path)) or nearest(str(path[-1]), _keys(cls, path[:-1]))
+def _intended(path: KeyPath, cls: type[Spec], data: Mapping[str, Any]) -> str | None:
+    """Return the key that an unknown one probably stands for, also one of another table."""
+    near = RENAMED.get(dotted(path)) or nearest(str(path[-1]), _keys(cls, path[:-1]))
+    if near or len(path) > MAX_MISPLACED:
+        return near
+    return next(_find_in_tables(str(path[-1]), cls, data), None)
+
+
+def _find_in_tables(
+    key: str, cls: type[Spec], data: Mapping[str, Any], *, start: str = ""
+) -> Iterator[str]:
+    """Yield the dotted keys that end with a key; of panel and crowd those of the table there is."""
+    for name, info in cls.model_fields.items():
+        written = info.alias or name
+        if start and written == key:
+            yield f"{start}{written}"
+        if start or written not in RATING_TABLES or written in data:
+            tables = [kind for kind in _members(info.annotation) if hasattr(kind, "model_fields")]
+            for table in tables:
+                yield from _find_in_tables(key, table, data, start=f"{start}{written}.")
 
 
 def _kind(path: KeyPath, details: Any, cls: type[Spec]) -> str:

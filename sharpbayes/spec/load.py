@@ -1,6 +1,8 @@
 """TOML files -> frozen objects, with every error of every file at once."""
 
+import codecs
 import json
+import os
 import re
 import sys
 import tomllib
@@ -12,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sharpbayes.errors import Diagnostic, SpecError, did_you_mean_file
+from sharpbayes.errors import Diagnostic, SpecError, did_you_mean_file, require_type
 from sharpbayes.library import find, folder
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.consistency import check_files
@@ -34,6 +36,11 @@ MAX_BITS = 14_283
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
 DEEP_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
 
+# What tomllib says of a key that stands twice, and the key in its line.
+OVERWRITTEN = "Cannot overwrite a value"
+WRITTEN_KEY = re.compile(r"\s*(?P<key>[\w.\"'-]+(?=\s*=)|\[[^\]]+\])")
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
 # A key in a message of tomllib.
 TUPLE = re.compile(r"\((?:'[^']*',? ?)+\)")
 
@@ -52,7 +59,17 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
         >>> load_study("quickstart").study.spec.title
         'Quickstart: four models, three judges'
     """
+    require_type(path, str | os.PathLike, "path", "the path of a study, or a shipped name")
+    _require_overrides(overrides)
     return complete_study(load(_find(str(path), Study), Study, overrides=overrides), overrides)
+
+
+def _require_overrides(overrides: Sequence[str]) -> None:
+    """Raise SpecError unless these are several texts; one text alone is many of one letter."""
+    wanted = 'a list of texts, such as ["seed=3"]'
+    require_type(overrides, list | tuple, "overrides", wanted)
+    for text in overrides:
+        require_type(text, str, "overrides", wanted)
 
 
 def complete_study(study: SpecFile[Study], overrides: Sequence[str] = ()) -> StudyFiles:
@@ -64,15 +81,29 @@ def complete_study(study: SpecFile[Study], overrides: Sequence[str] = ()) -> Stu
     weights = model = None
     if weights_name:
         with SpecError.collect(diagnostics):
-            weights = load(_find(weights_name, Weights, study, ("weights",)), Weights)
+            weights = _load_named(weights_name, Weights, study, ("weights",))
     if spec.table.fit:
         with SpecError.collect(diagnostics):
-            model = load(_find(spec.table.fit, Model, study, fit_key), Model)
+            model = _load_named(spec.table.fit, Model, study, fit_key)
     SpecError.raise_any(diagnostics)
     files = StudyFiles(study, weights, model, tuple(overrides))
     check_files(files)
     load_sensitivity_weights(files)
     return files
+
+
+def _load_named[T: Spec](
+    name: str, cls: type[T], study: SpecFile[Study], key: KeyPath
+) -> SpecFile[T]:
+    """Read a file that a study names; where it is not there, its error says who names it."""
+    path = _find(name, cls, study, key)
+    try:
+        return load(path, cls)
+    except SpecError as error:
+        if path.exists():
+            raise
+        named = f" (named by {study.locate(key, '')})"
+        raise SpecError(replace(x, message=x.message + named) for x in error.diagnostics) from None
 
 
 def reload_study(attrs: Mapping[Any, Any]) -> StudyFiles:
@@ -111,7 +142,7 @@ def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
                 message = f"{other} and {path} have one name in the results; rename one of them"
                 message = f"{path} is named twice" if other == path else message
                 raise SpecError([files.study.locate(key, message)])
-            loaded[path.stem] = load(path, Weights)
+            loaded[path.stem] = _load_named(name, Weights, files.study, key)
             spec = files.study.spec.model_copy(update={"weights": name})
             study = replace(files.study, spec=spec)
             check_files(replace(files, study=study, weights=loaded[path.stem]))
@@ -183,6 +214,8 @@ def load_weights(name: str | Path) -> SpecFile[Weights]:
         >>> load_weights("equal").spec.title
         'Equal parts'
     """
+    wanted = "the path of a weights file, or a shipped name"
+    require_type(name, str | os.PathLike, "weights", wanted)
     return load(_find(str(name), Weights), Weights)
 
 
@@ -213,9 +246,11 @@ def read_text(path: Path) -> str:
             raise SpecError.at(path, size)
         if path.exists() and not path.is_file():
             raise SpecError.at(path, "not a file")
-        return path.read_bytes().decode("utf-8-sig")
+        return _decode(path.read_bytes())
     except UnicodeDecodeError as error:
-        message = f"not UTF-8 text (byte {error.start})"
+        line = error.object.count(b"\n", 0, error.start) + 1
+        message = f"not UTF-8 text (byte {error.start}); save it as UTF-8"
+        raise SpecError.at(path, message, line=line) from None
     except FileNotFoundError:
         parent = path.parent if path.parent.is_dir() else folder("studies")
         hint = did_you_mean_file(path.name, [neighbour.name for neighbour in parent.glob("*.toml")])
@@ -223,6 +258,11 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as error:
         message = str(getattr(error, "strerror", None) or error)
     raise SpecError.at(str(path)[:MAX_NAME], message)
+
+
+def _decode(content: bytes) -> str:
+    """Return a text in UTF-8, or in UTF-16 by its mark, as PowerShell writes what it redirects."""
+    return content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
 
 
 def _read_toml(text: str, path: Path) -> dict[str, Any]:
@@ -237,6 +277,9 @@ def _read_toml(text: str, path: Path) -> dict[str, Any]:
         position = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = int(position.group(1)) if position else text.count("\n") + 1
         message = TUPLE.sub(_write_key, str(error).split(" (at ")[0])
+        written = WRITTEN_KEY.match([*text.splitlines(), ""][line - 1])
+        if message == OVERWRITTEN and written:
+            message = f"{written['key']} has a value already"
         message = f"not valid TOML: {message[:1].lower()}{message[1:]}"
         raise SpecError.at(path, message, line=line) from None
     except ValueError:

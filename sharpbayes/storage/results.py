@@ -1,18 +1,19 @@
 """Results and their provenance: one ``xarray.DataTree`` in one netCDF file."""
 
 import json
+import os
 import shlex
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sharpbayes.errors import StorageError, first_line
+from sharpbayes.errors import SpecError, StorageError, did_you_mean_file, first_line, require_type
 from sharpbayes.execution.identity import computation
 from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.files import SpecFile, StudyFiles
-from sharpbayes.spec.kinds import describe_other_kind, explain_absence
+from sharpbayes.spec.kinds import NO_FILE, describe_other_kind, explain_absence
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
 from sharpbayes.storage.files import replace_file
 from sharpbayes.storage.precision import packing
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 SCHEMA = "sharpbayes/results/2"
 EARLIER = "sharpbayes/results/1"
 REQUIRED_ATTRS = ("title", "status", "seed")
+# What results of every command have, also those that are not read from a file.
+COMMON_ATTRS = ("title", "status")
+ENDING = ".nc"
+# What a call takes.
+RESULTS = "results, such as sharpbayes.open_results returns"
+RESULTS_FILE = "the path of a results file"
 # Texts are written as characters: netCDF would store a pointer for each text, and no copy of the
 # same text of a million ratings would be compressed.
 COMPRESSED = {"zlib": True, "complevel": 4, "shuffle": True}
@@ -77,8 +84,12 @@ def save_results(results: "xr.DataTree", path: str | Path) -> None:
     Raises:
         StorageError: The file cannot be written.
     """
+    import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
+
     from sharpbayes.storage.writer import write_tree  # noqa: PLC0415 - `check` starts without xarray
 
+    require_type(results, xr.DataTree, "results", RESULTS)
+    require_type(path, str | os.PathLike, "path", RESULTS_FILE)
     path = Path(path)
     encoding = {
         node.path: {
@@ -112,10 +123,11 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     Raises:
         StorageError: The file does not exist, is damaged, or was written by something else.
     """
+    require_type(path, str | os.PathLike, "path", RESULTS_FILE)
     path = Path(path)
     try:
         if not path.is_file():
-            raise StorageError(f"{path}: {explain_absence(path)}")
+            raise StorageError(f"{path}: {_explain_absence(path)}")
         intact = has_valid_checksum(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
@@ -143,6 +155,34 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     if absent:
         raise StorageError(f"{foreign}: no {', '.join(absent)}")
     check_results(results, path)
+    return results
+
+
+def _explain_absence(path: Path) -> str:
+    """Say why a name leads to no results file, and which file of the folder is near."""
+    reason, folder = explain_absence(path), path.parent
+    names = [file.name for file in folder.glob(f"*{ENDING}")] if folder.is_dir() else []
+    return reason + did_you_mean_file(path.name, names) * (reason == NO_FILE)
+
+
+def read_results(
+    results: "xr.DataTree | str | Path", *, place: str, whole: bool = True
+) -> "xr.DataTree":
+    """Return results that a call names: a tree as it is, or what the file of a path holds.
+
+    Raises:
+        SpecError: Neither results nor a path; ``place`` names the argument.
+        StorageError: The file does not exist, is damaged, or was written by something else.
+    """
+    import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
+
+    if isinstance(results, str | os.PathLike):
+        return open_results(Path(results), whole=whole)
+    wanted = f"{RESULTS}, or {RESULTS_FILE}"
+    require_type(results, xr.DataTree, place, wanted)
+    if absent := [name for name in COMMON_ATTRS if name not in results.attrs]:
+        message = f"found a tree without {' and '.join(absent)}, must be {wanted}"
+        raise SpecError.at(place, message)
     return results
 
 

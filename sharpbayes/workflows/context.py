@@ -10,7 +10,7 @@ from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.design.indexing import build_design, check_columns
 from sharpbayes.data.digest import digest_data, list_data_files
 from sharpbayes.data.memory import pack_tables, unpack_tables
-from sharpbayes.errors import DataError, SpecError
+from sharpbayes.errors import DataError, SpecError, require_type
 from sharpbayes.execution.progress import Phase
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.spec.consistency import check_files
@@ -93,9 +93,7 @@ def open_context(study: StudyFiles | RunContext) -> RunContext:
     """
     if isinstance(study, RunContext):
         return study
-    if not isinstance(study, StudyFiles):
-        message = f"found {study!r}, must be a study, such as sharpbayes.load_study returns"
-        raise SpecError.at("study", message)
+    require_type(study, StudyFiles, "study", "a study, such as sharpbayes.load_study returns")
     return RunContext(study)
 
 

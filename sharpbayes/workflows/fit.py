@@ -1,10 +1,12 @@
 """Fit: measure, fit until converged, check, replicate, decide."""
 
+from pathlib import Path
+
 import xarray as xr
 
 from sharpbayes.analysis.joint import joint_table
 from sharpbayes.analysis.study import PanelStudy
-from sharpbayes.errors import SpecError
+from sharpbayes.errors import SpecError, require_type
 from sharpbayes.execution.progress import Phase
 from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.groups import posterior_groups
@@ -16,6 +18,7 @@ from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.slopes import slopes_table
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import dataset_digest
+from sharpbayes.storage.results import read_results
 from sharpbayes.workflows.context import Groups, RunContext, join_groups, open_context
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.sensitivity import sensitivity
@@ -25,18 +28,19 @@ from sharpbayes.workflows.update import extend_updates, read_earlier_fit
 def fit(
     study: StudyFiles | RunContext,
     *,
-    measured: xr.DataTree | None = None,
+    measured: xr.DataTree | str | Path | None = None,
     retries: int = 0,
-    update: xr.DataTree | None = None,
+    update: xr.DataTree | str | Path | None = None,
 ) -> xr.DataTree:
     """Measure a study, fit its model and check convergence.
 
     Args:
         study: From :func:`sharpbayes.load_study`, or a context that also says where tasks run.
-        measured: Results of :func:`sharpbayes.measure`; None to compute them.
+        measured: Results of :func:`sharpbayes.measure`, or the path of their file; None to compute
+            them.
         retries: How often a fit that has not converged is sampled again, twice as long each time.
         update: Results of an earlier fit of the study, to the data of which ratings have been
-            added: the fit goes on from its draws.
+            added, or the path of their file: the fit goes on from its draws.
 
     Returns:
         What :func:`sharpbayes.measure` returns, ArviZ's groups, ``diagnostics``, posterior metrics,
@@ -46,17 +50,21 @@ def fit(
 
     Raises:
         SpecError: The study names no model, or one that does not fit its columns, or is another
-            than that of the results to update; or ``retries`` are below 0.
+            than that of the results to update; or ``retries`` are no number from 0 on.
         DataError: Errors in the data, or ratings of the results to update that are gone or changed.
         StorageError: The results to update hold no fit that converged.
     """
+    require_type(retries, int, "fit: retries", "a whole number")
     if retries < 0:
         raise SpecError.at("fit", f"found {retries}, must be at least 0", key="retries")
     context = open_context(study)
     context.require_model()
     spec, model = context.study.spec, context.model.spec
+    update = None if update is None else read_results(update, place="update")
     earlier = None if update is None else read_earlier_fit(update, context)
-    measured = measure(context) if measured is None else measured
+    if measured is None:
+        measured = measure(context)
+    measured = read_results(measured, place="measured")
     context.execution.progress(Phase.COMPILING)
     from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
 

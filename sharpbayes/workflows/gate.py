@@ -23,7 +23,7 @@ from sharpbayes.posterior.gate import posterior_gate
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Gate, Weights
-from sharpbayes.storage.results import file_provenance
+from sharpbayes.storage.results import file_provenance, read_results
 from sharpbayes.storage.schema import explain_missing
 from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate, under_weights
 from sharpbayes.workflows.weigh import (
@@ -39,8 +39,8 @@ KEPT = ("title", "created", "status", "data_sha256", "study_sha256", "open_check
 
 
 def gate(
-    candidate: xr.DataTree,
-    reference: xr.DataTree | None = None,
+    candidate: xr.DataTree | str | Path,
+    reference: xr.DataTree | str | Path | None = None,
     *,
     model: str | None = None,
     against_model: str | None = None,
@@ -50,8 +50,9 @@ def gate(
     r"""Compare a candidate with its reference by the margins of the weights.
 
     Args:
-        candidate: Results of a panel, from :func:`sharpbayes.open_results`.
-        reference: Those of the reference; None where both are models of one study.
+        candidate: Results of a panel, from :func:`sharpbayes.open_results`, or the path of their
+            file.
+        reference: Those of the reference, or their path; None where both are models of one study.
         model: The model of the candidate; None where there is one alone.
         against_model: The model of the reference; None where there is one alone.
         weights: Weights with a table ``gate``, or what :func:`sharpbayes.load_weights` reads; None
@@ -68,8 +69,8 @@ def gate(
 
     Raises:
         SpecError: Weights without margins, models that are not there, studies that cannot be
-            compared, or approximate results.
-        StorageError: Results without ratings.
+            compared, approximate results, or what are no results.
+        StorageError: Results without ratings, or a file that cannot be read.
 
     Examples:
         >>> from pathlib import Path
@@ -87,9 +88,11 @@ def gate(
         >>> compared["gate"].attrs["verdict"]
         'at least as safe'
     """
-    for name, results in (("candidate", candidate), ("reference", reference)):
-        if results is not None:
-            refuse_approximate(results, name)
+    candidate = read_results(candidate, place="candidate", whole=False)
+    refuse_approximate(candidate, "candidate")
+    if reference is not None:
+        reference = read_results(reference, place="reference", whole=False)
+        refuse_approximate(reference, "reference")
     file = _stored_weights(candidate) if weights is None else read_weights(weights)
     margins = required_gate(file)
     with explain_missing(candidate):

@@ -11,7 +11,7 @@ from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
-from sharpbayes.analysis.unequal_judges import has_unequal_judges
+from sharpbayes.analysis.unequal_judges import JUDGES, TRIALS, list_inequalities
 from sharpbayes.data.crowd import RATER
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
 from sharpbayes.metrics.crowd.groups import ALL
@@ -33,6 +33,12 @@ from sharpbayes.workflows.weigh import NO_RATINGS, profile_draws, read_draws
 # Root attributes of the results that the plan keeps.
 KEPT = ("title", "created", "status", "data_sha256", "study_sha256")
 PURCHASES = 100
+# What a certainty rests on where models were judged unequally.
+BASES = {
+    (JUDGES,): "who judged which model",
+    (TRIALS,): "how often each model was judged",
+    (JUDGES, TRIALS): "who judged which model, and how often",
+}
 NEEDS_GROUPS = (
     "no two groups of raters to compare; name columns of raters in `groups` of the study, and see "
     "which groups have metrics by sharpbayes report --text"
@@ -163,13 +169,14 @@ def heed_evidence(
     Where a study cannot tell which model is lowest, the certainty of the fit is that of its model:
     that no purchase would change the choice is then no reason to stop. The worst dimension is
     chosen by the tail of the same prompts, the policy score by all of them. Where models were
-    scored by other judges no criterion compares them, and no purchase of more of the same does.
+    scored by other judges, or more often, no criterion compares them, and no purchase of more of
+    the same does.
     """
     if evidence is None:
         return group
     limits = json.loads(evidence.attrs["limits"])
-    if has_unequal_judges(evidence, profile):
-        basis = "who judged which model"
+    if inequalities := list_inequalities(evidence, profile):
+        basis = BASES[inequalities]
         return group.assign_attrs(limits=json.dumps(limits), verdict=UNDECIDED, basis=basis)
     if group.attrs["criterion"] == "policy_score" or "lowest" in json.loads(
         evidence.attrs["carried"]

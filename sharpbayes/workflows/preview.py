@@ -1,6 +1,7 @@
 """Preview: the Laplace approximation of a fit, marked wherever it is shown."""
 
 import math
+from pathlib import Path
 
 import xarray as xr
 
@@ -8,13 +9,16 @@ from sharpbayes.analysis.joint import joint_table
 from sharpbayes.execution.progress import Phase
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import dataset_digest
+from sharpbayes.storage.results import read_results
 from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION
 from sharpbayes.workflows.context import RunContext, join_groups, open_context
 from sharpbayes.workflows.fit import groups_after_fit
 from sharpbayes.workflows.measure import measure
 
 
-def preview(study: StudyFiles | RunContext, *, measured: xr.DataTree | None = None) -> xr.DataTree:
+def preview(
+    study: StudyFiles | RunContext, *, measured: xr.DataTree | str | Path | None = None
+) -> xr.DataTree:
     """Measure a study and approximate its fit: a first look, never an answer.
 
     The posterior is approximated by Laplace's method: effects and cutpoints are normal given the
@@ -23,7 +27,8 @@ def preview(study: StudyFiles | RunContext, *, measured: xr.DataTree | None = No
 
     Args:
         study: From :func:`sharpbayes.load_study`, or a context that also says where tasks run.
-        measured: Results of :func:`sharpbayes.measure`; None to compute them.
+        measured: Results of :func:`sharpbayes.measure`, or the path of their file; None to compute
+            them.
 
     Returns:
         The groups of :func:`sharpbayes.fit` without ``diagnostics``, ``sample_stats`` and
@@ -43,7 +48,9 @@ def preview(study: StudyFiles | RunContext, *, measured: xr.DataTree | None = No
 
     require_preview(context.design)
     spec, model = context.study.spec, context.model.spec
-    measured = measure(context) if measured is None else measured
+    if measured is None:
+        measured = measure(context)
+    measured = read_results(measured, place="measured")
     context.execution.progress(Phase.COMPILING)
     groups, numbers = preview_ratings(
         context.design,

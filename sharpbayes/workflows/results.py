@@ -1,10 +1,12 @@
 """Results as a tree that shows its answer, and from which other weights and a report follow."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
+from sharpbayes.errors import require_type
 from sharpbayes.report.layout import UNKNOWN, results_kind
 from sharpbayes.report.summary import summary
 from sharpbayes.storage import results as storage
@@ -101,6 +103,8 @@ class Results(xr.DataTree):
             StorageError: A file cannot be written.
         """
         written: list[Path] = []
+        for name, path in (("page", page), ("tables", tables), ("figures", figures)):
+            require_type(path, str | os.PathLike | None, name, "the path of a file or folder")
         if page is not None:
             from sharpbayes.report.page import write_html  # noqa: PLC0415 - start-up
 
@@ -125,7 +129,7 @@ class Results(xr.DataTree):
         Raises:
             StorageError: The file cannot be written.
         """
-        storage.save_results(self, Path(path))
+        storage.save_results(self, path)
 
 
 def open_results(path: str | Path, *, whole: bool = True) -> Results:

@@ -64,14 +64,14 @@ class RunnableStudy(StudyFiles):
         with show_bar() as progress:
             return Results.from_tree(measure(RunContext(self, Execution(progress=progress))))
 
-    def fit(self, *, retries: int = 0, update: xr.DataTree | None = None) -> Results:
+    def fit(self, *, retries: int = 0, update: xr.DataTree | str | Path | None = None) -> Results:
         """Measure the study, fit its model and check convergence.
 
         Args:
             retries: How often a fit that has not converged is sampled again, twice as long each
                 time.
             update: Results of an earlier fit of the study, to the data of which ratings have been
-                added: the fit goes on from its draws.
+                added, or the path of their file: the fit goes on from its draws.
 
         Returns:
             What :func:`sharpbayes.fit` returns. Where the attribute ``status`` is ``not

@@ -25,7 +25,7 @@ from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import load_weights, reload_study
 from sharpbayes.spec.weights import Weights
-from sharpbayes.storage.results import file_provenance
+from sharpbayes.storage.results import file_provenance, read_results
 from sharpbayes.workflows.context import Groups, RunContext, under_weights
 
 # A weights file, its path, or the name of a shipped one.
@@ -44,11 +44,12 @@ NO_DRAWS = (
 )
 
 
-def weigh(results: xr.DataTree, weights: WeightsFiles) -> xr.DataTree:
+def weigh(results: xr.DataTree | str | Path, weights: WeightsFiles) -> xr.DataTree:
     """Return stored results under other weights, without a refit or source data.
 
     Args:
-        results: Of a fit or of a measurement, from :func:`sharpbayes.open_results`.
+        results: Of a fit or of a measurement, from :func:`sharpbayes.open_results`, or the path of
+            their file.
         weights: Weights files by name; or what :func:`sharpbayes.load_weights` reads or returns,
             one or several, which have the names of their files.
 
@@ -62,8 +63,8 @@ def weigh(results: xr.DataTree, weights: WeightsFiles) -> xr.DataTree:
         attributes are those of the results, attributes of a child are those of its weights.
 
     Raises:
-        StorageError: The results hold no ratings.
-        SpecError: Weights that are not there or do not suit the study, or none.
+        StorageError: The results hold no ratings, or their file cannot be read.
+        SpecError: Weights that are not there or do not suit the study, or none; or no results.
 
     Examples:
         >>> import sharpbayes
@@ -73,6 +74,7 @@ def weigh(results: xr.DataTree, weights: WeightsFiles) -> xr.DataTree:
         >>> weighed["equal/profile"]["policy_score"].round(2).to_series().to_dict()
         {'aster': 0.22, 'briar': 0.32, 'cedar': 0.43, 'dahlia': 0.55}
     """
+    results = read_results(results, place="results", whole=False)
     if "ratings" not in results:
         raise StorageError(NO_RATINGS)
     files = reload_study(results.attrs)

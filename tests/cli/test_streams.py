@@ -1,5 +1,6 @@
 """Output that nobody reads, that does not fit on a disk, or that an encoding does not have."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sharpbayes.cli.streams import is_unread
 from sharpbayes.library import find
 
 FULL = Path("/dev/full")
@@ -57,6 +59,31 @@ def test_a_reader_who_has_seen_enough_does_not_open_a_gate(compared):
         assert start(compared, *open_question, stdout=unread).returncode == 7
 
 
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("--help",), 0),
+        (("--version",), 0),
+        (("fit", "--help"), 0),
+        ((), 2),
+        (("fit", "--nonsense"), 2),
+        (("fit", "--seed", "x"), 2),
+    ],
+)
+def test_help_and_mistakes_that_nobody_reads_keep_their_status(tmp_path, words, status):
+    with open_unread() as unread:
+        done = start(tmp_path, *words, stdout=unread)
+        assert done.returncode == status
+        assert "Traceback" not in done.stderr
+        assert start(tmp_path, *words, stdout=unread, stderr=unread).returncode == status
+
+
+def test_a_reader_who_has_left_on_windows_is_told_by_another_number(monkeypatch):
+    monkeypatch.setattr("sharpbayes.cli.streams.os.name", "nt")
+    assert is_unread(OSError(errno.EINVAL, "Invalid argument"))
+    assert not is_unread(OSError(errno.ENOSPC, "No space left on device"))
+
+
 def test_a_run_goes_on_where_nobody_reads_what_it_says(tmp_path):
     few = ("measure", "quickstart", "--set", "bootstrap.replicates=20")
     with open_unread() as unread:
@@ -82,6 +109,8 @@ def test_streams_that_a_shell_has_closed_are_no_error(tmp_path):
     "arguments",
     [
         ("--version",),
+        ("--help",),
+        ("fit", "--help"),
         ("show",),
         ("check", "quickstart"),
         ("check", "quickstart", "--json"),

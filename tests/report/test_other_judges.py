@@ -3,7 +3,7 @@
 import pytest
 import xarray as xr
 
-from sharpbayes.report.panel_answer import OWN_JUDGES
+from sharpbayes.report.panel_answer import OWN_VALUES, UNEQUAL_VALUES
 from sharpbayes.report.panel_decision import selection_sentences
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.catalogue import report_tables
@@ -28,6 +28,16 @@ def give_other_judges(results):
     return changed
 
 
+def give_other_trials(results):
+    """The same results where the first judge scored answers of the first model five times."""
+    evidence = results["evidence"].to_dataset()
+    trials = evidence["judge_share"].where(False, 1.0)
+    trials[0, 0] = 5.0
+    changed = results.copy()
+    changed["evidence"] = xr.DataTree(evidence.assign(judge_trials=trials))
+    return changed
+
+
 def headings(results):
     """Headings of all columns of the tables of results."""
     return " ".join(str(table) for table in report_tables(results))
@@ -35,11 +45,26 @@ def headings(results):
 
 def test_the_answer_names_no_lowest_model(fitted):
     plain, other = (" ".join(answer(x)) for x in (fitted, give_other_judges(fitted)))
-    assert OWN_JUDGES not in plain
-    assert OWN_JUDGES in other
+    own_values = UNEQUAL_VALUES.format(OWN_VALUES["judges",])
+    assert own_values not in plain
+    assert own_values in other
     assert "with probability" in plain
     for claim in ("is lowest with", "has the lowest tail risk", "puts"):
         assert claim not in other
+
+
+def test_models_that_were_judged_more_often_are_not_said_to_have_their_own_judges(fitted):
+    trials = " ".join(answer(give_other_trials(fitted)))
+    assert (
+        "The values of each model have the noise that its own trials leave, and the tables have "
+        "them; no model is called lowest, by the posterior or by the bootstrap."
+    ) in trials
+    assert "own judges" not in trials
+    both = " ".join(answer(give_other_trials(give_other_judges(fitted))))
+    assert (
+        "The values of each model are those of its own judges, with the noise that its own trials "
+        "leave, and the tables have them"
+    ) in both
 
 
 def test_tables_have_no_probability_of_being_the_lowest(fitted):

@@ -47,6 +47,13 @@ def test_a_european_file_of_excel(tmp_path):
     assert summary.counts["ratings"] == 32
 
 
+def test_an_encoding_that_no_text_shows_has_no_example(tmp_path):
+    text = rated().to_csv(index=False)
+    (tmp_path / "data.csv").write_bytes(text.encode("utf-16-le"))
+    draft, _, _ = start(tmp_path)
+    assert "the text is read as utf-16-le" in draft.doubts
+
+
 def test_the_missing_values_of_r(tmp_path):
     rated().assign(score=lambda t: t["score"].where(t.index != 5)).to_csv(
         tmp_path / "data.csv", sep=";", na_rep="NA", index_label="", quoting=2

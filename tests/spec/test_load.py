@@ -91,8 +91,61 @@ def test_a_missing_study_names_the_nearest():
 
 
 def test_text_that_is_not_utf8_is_refused(tmp_path):
-    (tmp_path / "s.toml").write_bytes(b'title = "\xff"')
-    with pytest.raises(SpecError, match=r"s\.toml: not UTF-8 text \(byte 9\)$"):
+    (tmp_path / "s.toml").write_bytes(b'seed = 1\ntitle = "\xff"')
+    message = r"s\.toml:2: not UTF-8 text \(byte 18\); save it as UTF-8$"
+    with pytest.raises(SpecError, match=message):
+        load_study(tmp_path / "s.toml")
+
+
+def test_a_study_that_powershell_redirected_is_read_by_its_mark(tmp_path):
+    text = library.find("studies", "quickstart").read_text(encoding="utf-8")
+    (tmp_path / "s.toml").write_text(text, encoding="utf-16")
+    assert load_study(tmp_path / "s.toml").study.text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed = 1\nseed = 2\n", "s.toml:2: not valid TOML: seed has a value already"),
+        ("seed = 1\n[seed]\n", "s.toml:2: not valid TOML: [seed] has a value already"),
+        ("seed = 1\nseed = [\n3]\n", "s.toml:3: not valid TOML: cannot overwrite a value"),
+    ],
+)
+def test_a_key_that_stands_twice_is_named(text, message):
+    with pytest.raises(SpecError) as caught:
+        parse(text, Path("s.toml"), Study)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("override", "hint"),
+    [
+        ("replicates=3", "; did you mean 'bootstrap.replicates'?"),
+        ("dimensions=[]", "; did you mean 'panel.dimensions'?"),
+        ("roles={}", "; did you mean 'panel.roles'?"),
+        ("nothing=1", "costs"),
+    ],
+)
+def test_a_key_of_another_table_is_told_with_its_table(override, hint):
+    with pytest.raises(SpecError) as caught:
+        load_study("quickstart", overrides=[override])
+    assert str(caught.value).endswith(hint)
+
+
+def test_a_file_that_is_not_there_is_told_with_who_names_it(tmp_path):
+    text = library.find("studies", "quickstart").read_text(encoding="utf-8")
+    text = f'{text}\n[sensitivity]\nweights = ["no.toml"]\n'
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    overrides = ["panel.fit=no/model.toml", "weights=none.toml"]
+    with pytest.raises(SpecError) as caught:
+        load_study(tmp_path / "s.toml", overrides=overrides)
+    assert str(caught.value).replace(f"{tmp_path}/", "").splitlines() == [
+        "no/model.toml: no such file (named by --set panel.fit=no/model.toml: panel.fit)",
+        "none.toml: no such file (named by --set weights=none.toml: weights)",
+    ]
+    with pytest.raises(
+        SpecError, match=r"no\.toml: no such file \(named by .*sensitivity\.weights"
+    ):
         load_study(tmp_path / "s.toml")
 
 

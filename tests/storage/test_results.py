@@ -60,6 +60,13 @@ def test_a_file_that_is_not_there(tmp_path):
         open_results(tmp_path / "none.nc")
 
 
+def test_the_results_file_of_a_near_name_is_told(tmp_path):
+    for name in ("mine.results.nc", "mine.toml"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(StorageError, match=r"; did you mean 'mine\.results\.nc'\?$"):
+        open_results(tmp_path / "mine.result.nc")
+
+
 def test_a_failed_write_leaves_the_old_file_and_no_draft(results, tmp_path, monkeypatch):
     path = tmp_path / "r.nc"
     save_results(results, path)

@@ -365,6 +365,13 @@ def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_sto
         heeded_judges = heed_evidence(chosen_by, other_judges, profile).attrs
         assert heeded_judges["verdict"] == "cannot tell"
         assert heeded_judges["basis"] == "who judged which model"
+    trials = share.where(share == 1.0, 5.0)
+    for shares, basis in (
+        ({"judge_share": share.where(False, 1.0)}, "how often each model was judged"),
+        ({"judge_share": share}, "who judged which model, and how often"),
+    ):
+        other_trials = xr.Dataset(shares | {"judge_trials": trials}, attrs=facts)
+        assert heed_evidence(score, other_trials, profile).attrs["basis"] == basis
     of_one = profile.assign(cvar=profile["cvar"].where(profile["model"] == "m0"))
     assert heed_evidence(score, other_judges, of_one).attrs == score.attrs
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -72,6 +73,7 @@ def test_a_docstring_names_every_argument(name):
     assert [argument for argument in arguments if f"\n    {argument}: " not in doc] == []
 
 
+RESULTS = "results, such as sharpbayes.open_results returns, or the path of a results file"
 MISTAKES = {
     "no study": (
         lambda: sharpbayes.measure("quickstart"),
@@ -100,8 +102,80 @@ MISTAKES = {
     ),
     "no results": (
         lambda: sharpbayes.summary(xr.DataTree()),
+        SpecError,
+        f"results: found a tree without title and status, must be {RESULTS}",
+    ),
+    "a Dataset": (
+        lambda: sharpbayes.gate(xr.Dataset({"a": ("x", [1, 2])})),
+        SpecError,
+        f"candidate: found a value of type xarray.Dataset, must be {RESULTS}",
+    ),
+    "nothing": (
+        lambda: sharpbayes.summary(None),
+        SpecError,
+        f"results: found None, must be {RESULTS}",
+    ),
+    "a DataFrame": (
+        lambda: sharpbayes.weigh(pd.DataFrame(), "equal"),
+        SpecError,
+        f"results: found a value of type pandas.DataFrame, must be {RESULTS}",
+    ),
+    "results of several": (
+        lambda: sharpbayes.fit(sharpbayes.load_study("quickstart"), update=["a.nc"]),
+        SpecError,
+        f"update: found a value of type list, must be {RESULTS}",
+    ),
+    "no file to update": (
+        lambda: sharpbayes.fit(sharpbayes.load_study("quickstart"), update="none.nc"),
         StorageError,
-        "results of '': a part is missing or has another form (KeyError: 'title')",
+        "none.nc: no such file",
+    ),
+    "results that are no tree": (
+        lambda: sharpbayes.save_results({}, "r.nc"),
+        SpecError,
+        "results: found a value of type dict, must be results, such as sharpbayes.open_results "
+        "returns",
+    ),
+    "no path to save to": (
+        lambda: sharpbayes.save_results(xr.DataTree(), None),
+        SpecError,
+        "path: found None, must be the path of a results file",
+    ),
+    "no path to open": (
+        lambda: sharpbayes.open_results(5),
+        SpecError,
+        "path: found 5, must be the path of a results file",
+    ),
+    "no path of a study": (
+        lambda: sharpbayes.load_study(pd.DataFrame()),
+        SpecError,
+        "path: found a value of type pandas.DataFrame, must be the path of a study, or a shipped "
+        "name",
+    ),
+    "one text of overrides": (
+        lambda: sharpbayes.load_study("quickstart", overrides="seed=3"),
+        SpecError,
+        """overrides: found 'seed=3', must be a list of texts, such as ["seed=3"]""",
+    ),
+    "no weights": (
+        lambda: sharpbayes.load_weights(None),
+        SpecError,
+        "weights: found None, must be the path of a weights file, or a shipped name",
+    ),
+    "a text of retries": (
+        lambda: sharpbayes.fit(sharpbayes.load_study("quickstart"), retries="2"),
+        SpecError,
+        "fit: retries: found '2', must be a whole number",
+    ),
+    "no page": (
+        lambda: sharpbayes.Results().report(3),
+        SpecError,
+        "page: found 3, must be the path of a file or folder",
+    ),
+    "no frame": (
+        lambda: sharpbayes.study(None),
+        SpecError,
+        "frame: found None, must be a table of pandas, Polars or Arrow",
     ),
 }
 
@@ -112,6 +186,20 @@ def test_what_a_function_does_not_take_is_said_in_a_sentence(mistake):
     with pytest.raises(kind) as raised:
         call()
     assert str(raised.value) == message
+
+
+def test_the_path_of_results_stands_for_them(shared_results, tmp_path):
+    path = shared_results("measured_panel")
+    results = sharpbayes.open_results(path)
+    assert repr(sharpbayes.summary(str(path))) == repr(sharpbayes.summary(results))
+    assert sharpbayes.weigh(path, "equal").identical(sharpbayes.weigh(results, "equal"))
+    (tmp_path / "w.toml").write_text(
+        sharpbayes.load_weights("sharp").text + "[gate]\nmean = 0.5\n", encoding="utf-8"
+    )
+    sides = {"model": "aster", "against_model": "dahlia", "weights": tmp_path / "w.toml"}
+    assert sharpbayes.gate(path, path, **sides).identical(
+        sharpbayes.gate(results, results, **sides)
+    )
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from sharpbayes.data.readers.csv_table import read_csv, read_header
 from sharpbayes.data.readers.json_text import read_json_lines
 from sharpbayes.data.readers.paths import find_files, parse_partition
 from sharpbayes.data.readers.signatures import refuse_other_kinds
-from sharpbayes.errors import DataError, first_line
+from sharpbayes.errors import DataError, did_you_mean, first_line
 from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.kinds import describe_other_kind
 
@@ -196,6 +196,7 @@ def _read_file(
     if ending not in readers:
         known = ", ".join(readers)
         message = f"unknown kind of file {path.suffix!r}{of_layout}, allowed are {known}"
+        message += did_you_mean(ending, readers)
         raise DataError.at(path, describe_other_kind(path, "data") or message)
     try:
         refuse_other_kinds(path)
@@ -213,7 +214,7 @@ def detect_format(path: Path) -> str | None:
         start = file.read(START).decode("utf-8-sig", errors="replace").lstrip()
     if path.suffix == ".json" and not start.startswith("{"):
         return "label-studio"
-    first = start.partition("\n")[0]
+    first = (start.splitlines() or [""])[0]
     if path.suffix == ".json":
         return _find_marks(MARKS, start) or "inspect"
     if path.suffix == ".jsonl":

@@ -22,6 +22,8 @@ def find_files(base: Path, name: str) -> list[Path]:
     For a folder these are all tables in it and in its inner folders, except files and folders with
     a name that begins with a point or an underscore. A relative name starts from ``base``.
     """
+    if "://" in name:
+        raise DataError.at(name, "is an address; save the table in a file, and name that")
     path = base / name
     try:
         files = [path]

@@ -41,6 +41,8 @@ def _write_value(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, bytes):  # texts, of programs that do not say so in Parquet
+        return value.decode(errors="surrogateescape")  # what is no UTF-8 is refused later
     return str(value)
 
 
@@ -108,14 +110,19 @@ def join_tables(tables: Sequence[pd.DataFrame], path: Path, names: Sequence[str]
 
 
 def refuse_names(names: Sequence[str], path: Path) -> None:
-    """Refuse columns that share a name, and more columns than a table of ratings has."""
-    repeated = sorted(name or "(empty)" for name, n in Counter(names).items() if n > 1)
-    if repeated:
-        shown = format_list(repeated, most=MAX_SHOWN)
-        message = f"repeated column names: {shown}"
-        raise DataError.at(path, message, line=1)
+    """Refuse columns that share a name, and more columns than a table of ratings has.
+
+    One column may have none, such as the index that pandas writes.
+    """
+    counts = Counter(names)
+    unnamed, messages = counts.pop("", 0), []
+    if repeated := sorted(name for name, n in counts.items() if n > 1):
+        messages.append(f"repeated column names: {format_list(repeated, most=MAX_SHOWN)}")
+    if unnamed > 1:
+        messages.append(f"{unnamed} columns without a name; name them, or remove them if empty")
     if len(names) > MAX_COLUMNS:
-        raise DataError.at(path, f"{len(names)} columns, at most {MAX_COLUMNS} are read", line=1)
+        messages = [f"{len(names)} columns, at most {MAX_COLUMNS} are read"]
+    DataError.raise_any(Diagnostic(str(path), 1, "", message) for message in messages)
 
 
 @contextmanager

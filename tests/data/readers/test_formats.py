@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.data.panel import read_panel
-from sharpbayes.data.readers.formats import read_table
+from sharpbayes.data.readers.formats import detect_format, read_table
 from tests.data.tables import WIDE, error_text, panel, write
 
 
@@ -41,6 +41,12 @@ FILES = {
         "a,b,a\n1,2,3\n",
         "t.csv:1: repeated column names: a",
     ),
+    "commas at the ends of lines": (
+        "t.csv",
+        "a,b,a,,\n1,2,3,,\n",
+        "t.csv:1: 2 columns without a name; name them, or remove them if empty\n"
+        "t.csv:1: repeated column names: a",
+    ),
     "nothing": ("t.csv", "", "t.csv:1: the first line is empty, it must name the columns"),
 }
 
@@ -57,6 +63,18 @@ def test_an_unknown_kind_of_file_is_refused(tmp_path):
     assert error_text(lambda: read_table(tmp_path, "t.ods"), tmp_path) == (
         "t.ods: unknown kind of file '.ods', allowed are .csv, .tsv, .txt, .xlsx, .parquet, .jsonl"
     )
+
+
+def test_an_ending_that_is_like_one_that_is_read_is_told(tmp_path):
+    (tmp_path / "t.xls").write_text("")
+    assert error_text(lambda: read_table(tmp_path, "t.xls"), tmp_path).endswith(
+        ".parquet, .jsonl; did you mean '.xlsx'?"
+    )
+
+
+def test_the_format_of_a_table_of_old_macs_is_looked_for(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"Submission id,Participant id\rs,p\r")
+    assert detect_format(tmp_path / "t.csv") == "prolific"
 
 
 def test_a_line_that_is_no_object_is_named(tmp_path):

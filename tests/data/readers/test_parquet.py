@@ -10,6 +10,7 @@ import xarray as xr
 from sharpbayes.data.crowd import read_crowd
 from sharpbayes.data.panel import read_panel
 from sharpbayes.data.readers.formats import read_table
+from sharpbayes.errors import DataError
 from tests.data.tables import ROWS, WIDE, crowd, error_text, panel
 from tests.panels import files_of, frame
 
@@ -35,6 +36,14 @@ def test_compact_is_the_same_table(tmp_path, row_groups):
         assert isinstance(compact[name].dtype, pd.CategoricalDtype)
         assert compact[name].astype(object).tolist() == plain[name].tolist(), name
     assert plain["whole"].tolist() == ["3", "1", "", "3", "2"]
+
+
+def test_bytes_are_texts_and_those_that_are_no_text_are_refused(tmp_path):
+    pq.write_table(pa.table({"model": [b"aster", "Größe".encode(), None]}), tmp_path / "t.parquet")
+    assert read_table(tmp_path, "t.parquet")["model"].tolist() == ["aster", "Größe", ""]
+    pq.write_table(pa.table({"model": [b"\xff"]}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="has a character that is no text"):
+        read_table(tmp_path, "t.parquet")
 
 
 @pytest.mark.parametrize("files", ["data.parquet", "part*.parquet"])

@@ -70,6 +70,11 @@ def test_other_folders_and_a_column_twice_are_refused(tmp_path, original):
         read_table(tmp_path, "empty")
 
 
+def test_an_address_is_no_file(tmp_path):
+    with pytest.raises(DataError, match=r"^https://x\.org/a\.csv: is an address; save the table"):
+        read_table(tmp_path, "https://x.org/a.csv")
+
+
 def test_a_renamed_folder_is_another_run(tmp_path):
     pd.DataFrame({"item": ["a"], "rater": ["b"], "score": [1]}).to_parquet(tmp_path / "x.parquet")
     (tmp_path / "parts" / "gender=W").mkdir(parents=True)

@@ -68,7 +68,7 @@ ERRORS = {
     "names alone": ([["a", "b"]], "t.xlsx: no rows"),
     "two names missing": (
         [["Ratings of May", None, None, "a"], [1, 2, 3, 4]],
-        "t.xlsx:1: repeated column names: (empty)",
+        "t.xlsx:1: 2 columns without a name; name them, or remove them if empty",
     ),
     "a formula that nobody computed": (
         [["a", "b"], ["x", "=1+1"], ["y", "=B2"], ["z", 3]],
