@@ -1,9 +1,13 @@
 """What a fit stores of its draws, from which other weights are computed."""
 
+from dataclasses import replace
+
 import xarray as xr
 
+from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.errors import StorageError, format_list
+from sharpbayes.posterior.prompt_population import prompt_population
 from sharpbayes.posterior.replicates import ReplicateDraws
 
 Groups = dict[str, xr.Dataset]
@@ -20,7 +24,9 @@ def read_fit_groups(results: xr.DataTree) -> Groups | None:
     return groups | {"posterior_predictive": _without_labels(groups["posterior_predictive"]).load()}
 
 
-def replicate_draws(groups: Groups, design: Design, *, seed: int) -> ReplicateDraws:
+def replicate_draws(
+    groups: Groups, design: Design, study: PanelStudy | CrowdStudy
+) -> ReplicateDraws:
     """Return the draws of ``posterior`` that ``posterior_predictive`` has, in memory.
 
     Where it has no ratings, because they are many, each draw replicates them when they are needed.
@@ -33,7 +39,10 @@ def replicate_draws(groups: Groups, design: Design, *, seed: int) -> ReplicateDr
     index = {name: predictive[name] for name in ("chain", "draw")}
     by_draw = not predictive.data_vars
     posterior = groups["posterior"].sel(index).load()
-    return ReplicateDraws(posterior, predictive, design, seed, by_draw=by_draw)
+    draws = ReplicateDraws(posterior, predictive, design, study.spec.seed, by_draw=by_draw)
+    if isinstance(study, CrowdStudy) or "prompt" not in posterior.coords:
+        return draws
+    return replace(draws, population=prompt_population(study, posterior["prompt"]))
 
 
 def _require_terms(posterior: xr.Dataset, design: Design) -> None:

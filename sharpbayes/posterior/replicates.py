@@ -19,21 +19,22 @@ from sharpbayes.bayes.predict.replication import (
     draw_new_levels,
     draw_ratings,
     latent_ratings,
-    replace_levels,
     severity_effects,
     with_effects,
 )
+from sharpbayes.bayes.predict.smoothed_bootstrap import replace_levels
 from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import current_map
+from sharpbayes.posterior.prompt_population import PromptPopulation, one_population
 
 Categories = dict[str, NDArray[np.integer]]
 
 # Numbers of random streams: of units, of new judges or raters with their ratings, and of ratings of
 # the observed ones where results do not hold them.
 UNIT_STREAM, MEMBER_STREAM, RATING_STREAM = 0x51AB, 0x9D3E, 0x3F27
-# Of PRIOR_PROMPTS and the observed prompts the former are new ones. All replicates of a draw have
-# POPULATION_PROMPTS or more together, so that the tail of new ones is smooth.
-PRIOR_PROMPTS, POPULATION_PROMPTS = 200, 500
+# All replicates of a draw have this many prompts or more together, so that the tail of new ones is
+# smooth.
+POPULATION_PROMPTS = 500
 # A metric of a population of units has no noise of single ratings. Each draw is replicated until a
 # unit of a model has this many ratings, within the bounds.
 RATINGS_PER_UNIT, MIN_REPLICATES, MAX_REPLICATES = 400, 2, 32
@@ -66,6 +67,8 @@ class ReplicateDraws:
         n_replicates: Number of replicates of the ratings of each draw.
         by_draw: Whether ratings of the observed judges or raters that are replicated block by block
             are the same in blocks of any size. Each draw has a random stream for them then.
+        population: What the observed prompts say of their population; by default they are of one
+            category, and every model has them.
     """
 
     posterior: xr.Dataset
@@ -76,6 +79,7 @@ class ReplicateDraws:
     stream: int = MEMBER_STREAM
     n_replicates: int = 1
     by_draw: bool = False
+    population: PromptPopulation | None = None
 
     @property
     def coords(self) -> dict[str, xr.DataArray]:
@@ -197,10 +201,17 @@ class Block:
     ) -> list[Effects]:
         """Return effects, several times, with a share of new prompts from their population."""
         weights = self.unit_weights(prompts, "prompt").to_numpy() / prompts.size
-        share = PRIOR_PROMPTS / (PRIOR_PROMPTS + prompts.size)
-        design = self.draws.design
+        population = self.draws.population or one_population(prompts.size)
         return [
-            replace_levels(effects, design, "prompt", weights=weights, share=share, rng=rng)
+            replace_levels(
+                effects,
+                self.draws.design,
+                "prompt",
+                weights=weights,
+                strata=population.category,
+                share=population.new_share,
+                rng=rng,
+            )
             for _ in range(times)
         ]
 

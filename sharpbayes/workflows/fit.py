@@ -113,7 +113,7 @@ def groups_after_fit(context: RunContext, groups: Groups) -> Groups:
         derived["missing"] = groups["missing"].assign(fitted)
     if "posterior_predictive" in groups:
         context.execution.progress(Phase.REPLICATED_METRICS)
-        draws = replicate_draws(groups, design, seed=study.spec.seed)
+        draws = replicate_draws(groups, design, study)
         derived |= posterior_groups(context.metrics, context.model.spec, draws, groups)
         derived |= _model_checks(context, groups | derived, draws)
     return derived

@@ -177,7 +177,7 @@ def _fit_together(
     if "posterior_predictive" not in groups:
         note = "The fit of both has no replicated ratings: sampler.predictive_draws is 0."
         return measured.assign_attrs(fit_note=note)
-    draws = replicate_draws(groups, design, seed=spec.seed)
+    draws = replicate_draws(groups, design, study)
     sides = {"candidate": CANDIDATE, "reference": REFERENCE}
     return posterior_gate(measured, profile_draws(study, draws), gate, **sides)
 

@@ -121,7 +121,7 @@ def _summarise_fit(
     study: PanelStudy | CrowdStudy, design: Design, groups: Groups, weights: WeightsFiles
 ) -> xr.Dataset:
     """Return the numbers of a fit that are compared."""
-    draws = replicate_draws(groups, design, seed=study.spec.seed)
+    draws = replicate_draws(groups, design, study)
     if isinstance(study, CrowdStudy):
         [metrics] = CrowdMetrics(study).measure(draws, study.spec.uncertainties[0])
         table = _summarise_draws(metrics, level=study.spec.bootstrap.level)
@@ -135,7 +135,7 @@ def _assume_shared_errors(
 ) -> Iterator[tuple[str, xr.Dataset]]:
     """Yield the study's own fit under each assumed correlation of judges' errors, by its label."""
     if isinstance(study, PanelStudy):
-        draws = replicate_draws(groups, design, seed=study.spec.seed)
+        draws = replicate_draws(groups, design, study)
         for correlation in study.spec.sensitivity.shared_error:
             without = assume_correlation(draws, study.ratings, correlation)
             table = _summarise_panel(study, without, weights)

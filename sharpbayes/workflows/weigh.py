@@ -111,7 +111,7 @@ def read_draws(
         return None
     model = RunContext(files).model
     design = build_design(study.ratings, model.spec, path=str(model.path))
-    return replicate_draws(groups, design, seed=study.spec.seed)
+    return replicate_draws(groups, design, study)
 
 
 def posterior_profile(

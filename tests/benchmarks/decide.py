@@ -98,7 +98,7 @@ def main():
         before, start = peak(resource.RUSAGE_SELF), time.perf_counter()
         spent = busy(resource.RUSAGE_SELF)
         metrics = PanelMetrics([plan], rating_positions(loaded))
-        replicates = replicate_draws(stored, design, seed=files.study.spec.seed)
+        replicates = replicate_draws(stored, design, loaded)
         results = panel_groups(metrics, replicates, {"sharp": groups})["sharp"]
         took = time.perf_counter() - start
         print(

@@ -262,7 +262,7 @@ def test_what_a_fit_keeps_gives_the_profile_by_people_again(biased, tmp_path):
     opened = open_results(tmp_path / "r.nc")
     study = stored_study(simulation.files, opened["ratings"].to_dataset())
     design = build_design(study.ratings, simulation.files.model.spec)
-    draws = replicate_draws(read_fit_groups(opened), design, seed=study.spec.seed)
+    draws = replicate_draws(read_fit_groups(opened), design, study)
     groups = {name: results[name].to_dataset() for name in ("profile", "profile_interval")}
     again = panel_groups(study_metrics(study), draws, {"sharp": groups})["sharp"]
     for name in ("posterior_profile_human", "decision_human"):

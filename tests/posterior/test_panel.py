@@ -14,9 +14,9 @@ from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import (
     draw_new_levels,
     observed_data,
-    replace_levels,
     severity_effects,
 )
+from sharpbayes.bayes.predict.smoothed_bootstrap import replace_levels
 from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import Block, ReplicateDraws, pool_replicates
@@ -249,12 +249,17 @@ def prompts(posterior):
     return design, one_chain.assign(known), rng.dirichlet(np.ones(30))
 
 
-def replaced(prompts, share):
+ONE_CATEGORY = np.zeros(30, dtype=int)
+
+
+def replaced(prompts, share, strata=ONE_CATEGORY):
     design, parameters, weights = prompts
     every = np.tile(weights, (parameters.sizes["draw"], 1))
     rng = np.random.default_rng(4)
     effects = severity_effects(parameters, design)
-    fresh = replace_levels(effects, design, "prompt", weights=every, share=share, rng=rng)
+    fresh = replace_levels(
+        effects, design, "prompt", weights=every, strata=strata, share=share, rng=rng
+    )
     changed = {name for name in effects if not np.array_equal(fresh[name], effects[name])}
     replaced_by = {
         name: parameters[name].copy(data=fresh[name].reshape(parameters[name].shape))

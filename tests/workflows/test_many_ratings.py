@@ -68,7 +68,7 @@ def test_every_use_of_a_draw_has_the_same_ratings_whatever_its_block(crowd):
     results = open_results(crowd)
     context = RunContext(load_study("quickstart_crowd", overrides=OVERRIDES))
     design = build_design(context.study.ratings, context.model.spec)
-    draws = replicate_draws(read_fit_groups(results), design, seed=7)
+    draws = replicate_draws(read_fit_groups(results), design, context.study)
     [one] = Block(draws, 1, 2, 8).ratings(["ratings"]).values()
     [other] = Block(draws, 1, 5, 6).ratings(["ratings"]).values()
     assert one.dtype == np.int8

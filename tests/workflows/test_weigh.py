@@ -327,9 +327,10 @@ def test_quietly_what_is_decided_is_still_said(shared_results):
 
 def test_a_fit_with_effects_that_are_left_out_now_is_to_be_made_again(shared_results):
     results = open_results(shared_results("fitted_panel"))
-    design = RunContext(reload_study(results.attrs)).design
+    context = RunContext(reload_study(results.attrs))
+    design, study = context.design, context.study
     groups = {name: results[name].to_dataset() for name in ("posterior", "posterior_predictive")}
-    assert replicate_draws(groups, design, seed=1).design is design
+    assert replicate_draws(groups, design, study).design is design
     narrower = replace(design, inseparable_terms=(("model_prompt_dimension", "no reason"),))
     with pytest.raises(StorageError, match="has location_model_prompt_dimension, which this"):
-        replicate_draws(groups, narrower, seed=1)
+        replicate_draws(groups, narrower, study)

@@ -35,8 +35,6 @@ from sharpbayes.spec.model import StudentT
 Effects = Mapping[str, Floats]
 # Latent severities in memory at once: a block of draws stays under some 100 MB.
 BLOCK_VALUES = 4_000_000
-# Degrees of freedom of what tells a new level from the observed one that it is like.
-DEGREES = 5.0
 
 
 def thin(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
@@ -284,66 +282,6 @@ def _take(values: Floats, index: Index) -> Floats:
     """Effects at an index, 0 where it is -1; shape (sample, rating)."""
     taken = values.take(index, axis=1)
     return taken if (index >= 0).all() else np.where(index >= 0, taken, 0.0)
-
-
-def replace_levels(
-    effects: Effects,
-    design: Design,
-    column: str,
-    *,
-    weights: Floats,
-    share: float,
-    rng: np.random.Generator,
-) -> Effects:
-    """Return effects in which a share of the levels of a column is new ones, each like another.
-
-    x_new = x_J + h sqrt((nu - 2) / chi2_nu) sum_j sqrt(w_j) z_j (x_j - m),
-    m = sum_j w_j x_j,  P(J = j) = w_j,  h = 1.06 n^(-1/5),  nu = 5,  z_j normal(0, 1)
-
-    x_j are all location effects and slopes of level j. A new level is an observed one, moved by a
-    multivariate t that has h^2 times the weighted covariance of the draw. So its effects keep their
-    dependence over models, dimensions and terms, and where levels are of several kinds new ones
-    are too. Weights (sample, level) add up to 1. Effects of other columns stay as they are.
-
-    Source: posterior of a Dirichlet process (Ferguson 1973), its base a smoothed Bayesian bootstrap
-    (Silverman and Young 1987) with the normal reference bandwidth (Silverman 1986, equation 3.28).
-    """
-    terms = [term for term in design.severity_terms if column in term.dims]
-    arrays = [
-        np.moveaxis(
-            effects[term.name].reshape(-1, *term.shape), 1 + term.dims.index(column), 1
-        ).reshape(*weights.shape, -1)
-        for term in terms
-    ]
-    joined = np.concatenate(arrays, -1)
-    mean = np.einsum("dn,dnk->dk", weights, joined)
-    is_new = rng.random(weights.shape) < share
-    bandwidth = 1.06 * weights.shape[1] ** -0.2
-    cumulative = weights.cumsum(axis=1)
-    cumulative /= cumulative[:, -1:]
-    deviation, root = joined - mean[:, None], np.sqrt(weights)
-    for draw, rows in enumerate(is_new):
-        new = np.flatnonzero(rows)
-        # What `rng.choice` with these weights does, which checks them anew for every draw.
-        like = cumulative[draw].searchsorted(rng.random(new.size), side="right")
-        z = rng.standard_normal((new.size, len(rows)))
-        z *= root[draw]
-        z *= bandwidth * np.sqrt((DEGREES - 2) / rng.chisquare(DEGREES, size=(new.size, 1)))
-        joined[draw, new] = joined[draw].take(like, axis=0) + z @ deviation[draw]
-    changed, start = dict(effects), 0
-    for term, array in zip(terms, arrays, strict=True):
-        values = joined[..., start : start + array.shape[-1]]
-        changed[term.name] = _order_levels(values, term, column)
-        start += array.shape[-1]
-    return changed
-
-
-def _order_levels(values: Floats, term: Term, column: str) -> Floats:
-    """Return effects over (sample, level of a column, others) as (sample, effect) of the term."""
-    position = term.dims.index(column)
-    rest = [size for dim, size in zip(term.dims, term.shape, strict=True) if dim != column]
-    by_level = values.reshape(*values.shape[:2], *rest)
-    return np.moveaxis(by_level, 1, 1 + position).reshape(len(values), -1)
 
 
 def draw_new_levels(

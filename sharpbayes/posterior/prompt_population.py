@@ -1,0 +1,56 @@
+"""What the observed prompts of a panel say of the population that they stand for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.bayes.design.crossing import Index
+from sharpbayes.metrics.panel.evidence import FEW_SHARED
+
+# Of so many prompts and the observed ones the former are new ones.
+PRIOR_PROMPTS = 200
+
+
+@dataclass(frozen=True)
+class PromptPopulation:
+    """Which prompts are alike, and how many of a population are new ones.
+
+    Attributes:
+        category: Number of the category of each prompt, (prompt,). A new prompt in the place of
+            an observed one is of the same category.
+        new_share: Share of new prompts, in (0, 1].
+    """
+
+    category: Index
+    new_share: float
+
+
+def one_population(size: int) -> PromptPopulation:
+    """Return the population of prompts of one category that every model has."""
+    return PromptPopulation(np.zeros(size, dtype=np.intp), PRIOR_PROMPTS / (PRIOR_PROMPTS + size))
+
+
+def prompt_population(study: PanelStudy, prompts: xr.DataArray) -> PromptPopulation:
+    """Return the population of the prompts of a panel, in their order.
+
+    Where a model lacks prompts that others have, every prompt is a new one: an observed one would
+    be one of those that the model has, which may be easier.
+    """
+    population, category = one_population(prompts.size), study.scores.coords.get("category")
+    if category is not None:
+        labels = category.sel(prompt=prompts.to_numpy()).to_numpy()
+        population = PromptPopulation(
+            np.unique(labels, return_inverse=True)[1], population.new_share
+        )
+    if _share_of_fewest(study.scores) < FEW_SHARED:
+        return PromptPopulation(population.category, 1.0)
+    return population
+
+
+def _share_of_fewest(scores: xr.Dataset) -> float:
+    """Share of the prompts that the model with the fewest has."""
+    scored = scores["score"].notnull()
+    by_model = scored.any([dim for dim in scored.dims if dim not in ("model", "prompt")])
+    return float(by_model.sum("prompt").min() / by_model.any("model").sum())
