@@ -1,7 +1,7 @@
 """Judgements that nobody has made yet: what each draw of a fit expects of them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
@@ -104,14 +104,9 @@ def index_cells(design: Design, ratings: Ratings, cells: Cells, indicator: int) 
         codes[name] = look_up(name, observed, codes, KEYS)
     labels = ratings.factors["scale"].labels
     asked = {scale.name: codes["scale"] == labels.index(scale.name) for scale in design.scales}
-    scales = tuple(
-        replace(scale, rows=np.flatnonzero(on), category=np.zeros(on.sum(), dtype=np.int64))
-        for scale, on in zip(design.scales, asked.values(), strict=True)
-    )
     return index_codes(
         design,
         codes,
-        scales,
         asked,
         numbers=lambda term: _numbers(term, rows, observed, codes),
     )

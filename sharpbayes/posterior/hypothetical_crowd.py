@@ -1,7 +1,7 @@
 """Ratings of a crowd that nobody has given yet: what each draw of a fit expects of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
@@ -85,16 +85,10 @@ def index_ratings(design: Design, ratings: Ratings, cells: RaterItems) -> Design
     codes: dict[str, Index] = {"item": cells.item, "rater": cells.rater}
     observed = {name: factor.codes[rows] for name, factor in ratings.factors.items()}
     codes |= {name: look_up(name, observed, codes, KEYS) for name in observed if name not in codes}
-    scales = tuple(
-        replace(scale, rows=positions, category=np.zeros(len(positions), dtype=np.int64))
-        for scale in design.scales
-        for positions in [np.arange(cells.size if scale.name == SCALE else 0)]
-    )
-    asked = {scale.name: np.full(cells.size, scale.name == SCALE) for scale in scales}
+    asked = {scale.name: np.full(cells.size, scale.name == SCALE) for scale in design.scales}
     return index_codes(
         design,
         codes,
-        scales,
         asked,
         numbers=lambda term: _numbers(term, rows, observed, codes),
     )

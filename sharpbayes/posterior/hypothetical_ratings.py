@@ -54,16 +54,23 @@ def _table_of(code: Index, key: list[Index]) -> tuple[Index, tuple[int, ...]] | 
 def index_codes(
     design: Design,
     codes: Mapping[str, Index],
-    scales: tuple[ScaleRatings, ...],
     on_scale: Mapping[str, NDArray[np.bool_]],
     *,
     numbers: Callable[[Term], Floats | None],
 ) -> Design:
-    """Return the design of new ratings with these codes; ``numbers`` are those of a slope's."""
+    """Return the design of new ratings with these codes; ``numbers`` are those of a slope's.
+
+    ``on_scale`` says by the name of each scale which of them are on it.
+    """
     names = {name.removeprefix("group:"): code for name, code in codes.items()}
     terms = tuple(
         replace(term, index=index_term(term, names, on_scale, design), covariate=numbers(term))
         for term in design.terms
+    )
+    scales = tuple(
+        replace(scale, rows=rows, category=np.zeros(len(rows), dtype=np.int64))
+        for scale in design.scales
+        for rows in [np.flatnonzero(on_scale[scale.name])]
     )
     size = len(next(iter(on_scale.values())))
     return replace(design, terms=terms, scales=scales, n_ratings=size, careless=None)
