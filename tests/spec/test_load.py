@@ -117,6 +117,14 @@ def test_a_key_that_stands_twice_is_named(text, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize("path", [r"C:\Users\me\x.csv", r"..\data\x.csv", r"\\server\x.csv"])
+def test_a_path_of_windows_in_double_quotes_is_told_how_to_be_written(path):
+    with pytest.raises(SpecError) as caught:
+        parse(f'[panel]\ndata = "{path}"\n', Path("s.toml"), Study)
+    assert str(caught.value).startswith("s.toml:2: not valid TOML: ")
+    assert str(caught.value).endswith("; write the path with / or in single quotes")
+
+
 @pytest.mark.parametrize(
     ("override", "hint"),
     [
