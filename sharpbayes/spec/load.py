@@ -20,7 +20,7 @@ from sharpbayes.spec.base import Spec
 from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.diagnostics import explain_errors
 from sharpbayes.spec.files import SpecFile, StudyFiles
-from sharpbayes.spec.kinds import describe_other_kind, is_file
+from sharpbayes.spec.kinds import describe_other_kind, explain_absence, is_file
 from sharpbayes.spec.lines import KeyPath, SourceText, dotted
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
@@ -247,7 +247,7 @@ def read_text(path: Path) -> str:
             size = f"{path.stat().st_size:,} bytes, a file may have {MAX_BYTES:,}"
             raise SpecError.at(path, size)
         if path.exists() and not path.is_file():
-            raise SpecError.at(path, "not a file")
+            raise SpecError.at(path, explain_absence(path))
         return _decode(path.read_bytes())
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1

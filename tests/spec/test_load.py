@@ -97,6 +97,12 @@ def test_text_that_is_not_utf8_is_refused(tmp_path):
         load_study(tmp_path / "s.toml")
 
 
+def test_a_folder_or_a_pipe_in_place_of_a_study_is_called_that(tmp_path):
+    (tmp_path / "s.toml").mkdir()
+    with pytest.raises(SpecError, match=r"s\.toml: is a folder, must be a file$"):
+        load_study(tmp_path / "s.toml")
+
+
 def test_a_study_that_powershell_redirected_is_read_by_its_mark(tmp_path):
     text = library.find("studies", "quickstart").read_text(encoding="utf-8")
     (tmp_path / "s.toml").write_text(text, encoding="utf-16")
