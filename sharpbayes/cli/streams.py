@@ -72,6 +72,7 @@ def _guard_stream(stream: Any, *, is_needed: bool) -> Any:
         stream.buffer,
         encoding=stream.encoding,
         errors=stream.errors,
+        newline="\n",
         line_buffering=stream.line_buffering,
     )
     guarded.is_needed = is_needed

@@ -6,6 +6,7 @@ setting from the environment when it is loaded, so that a process has to start w
 """
 
 import os
+import subprocess
 import sys
 
 SETTINGS = {
@@ -29,5 +30,9 @@ def start_portable() -> None:
 
     What it starts inherits them: processes of a cluster on this machine compute alike.
     """
-    if not is_portable():
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | SETTINGS)  # noqa: S606 - itself
+    if is_portable():
+        return
+    call, settings = [sys.executable, *sys.orig_argv[1:]], os.environ | SETTINGS
+    if os.name == "nt":  # where a process that is replaced ends at once, with status 0
+        sys.exit(subprocess.run(call, env=settings, check=False).returncode)  # noqa: S603 - itself
+    os.execve(sys.executable, call, settings)  # noqa: S606 - itself

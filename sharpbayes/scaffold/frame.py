@@ -131,10 +131,10 @@ def _find_panel(data: pd.DataFrame, declared: dict[str, str], decided: dict[str,
     # A named indicator has no other role.
     others = data.drop(columns=columns & {*data.columns} - {*declared.values()})
     roles = infer_panel_roles(others, declared)
-    if named:
+    if "indicators" in decided:
         decided["indicators"] = named
-        if "score" not in declared and columns <= {*data.columns}:
-            roles.pop("score", None)
+    if named and "score" not in declared and columns <= {*data.columns}:
+        roles.pop("score", None)
     if "model" not in roles:
         known = ", ".join(map(str, data.columns))
         message = f"no column found for it among {known}; name it with model=COLUMN"

@@ -45,7 +45,9 @@ def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None
     copy = out.with_name(f"{out.stem}.data.csv")
     with _name_file(path):
         draft = draft_study(path, folder=out.parent, copy=copy.name, roles=roles or {})
-    texts = {} if draft.added is None else {copy: draft.added.to_csv(index=False)}
+    texts = (
+        {} if draft.added is None else {copy: draft.added.to_csv(index=False, lineterminator="\n")}
+    )
     texts[out] = draft.text
     existing = [str(target) for target in texts if target.exists()]
     if existing:
@@ -160,7 +162,10 @@ def _read_plain(path: Path, folder: Path, *, sheet: str = "") -> LogTable:
 def _relative_name(path: Path, folder: Path) -> str:
     """Return the name of a file relative to the study, or the whole path where that is shorter."""
     absolute = path.resolve()
-    relative = Path(os.path.relpath(absolute, folder.resolve()))
+    try:
+        relative = Path(os.path.relpath(absolute, folder.resolve()))
+    except ValueError:  # on another drive of Windows
+        return absolute.as_posix()
     return min(relative.as_posix(), absolute.as_posix(), key=len)
 
 

@@ -126,7 +126,10 @@ def save_simulation(simulated: SimulatedStudy, folder: Path) -> Path:
     """Write tables, truth and study into a folder, and return the path of the study."""
     failure = f"{folder}: cannot write"
     make_folder(folder, failure)
-    tables = {f"{name}.csv": table.to_csv(index=False) for name, table in simulated.tables.items()}
+    tables = {
+        f"{name}.csv": table.to_csv(index=False, lineterminator="\n")
+        for name, table in simulated.tables.items()
+    }
     texts = {"truth.json": json.dumps(simulated.truth) + "\n", **simulated.files}
     for name, text in {**tables, **texts, STUDY: simulated.study}.items():
         write_text(folder / name, text, failure)

@@ -20,7 +20,7 @@ from sharpbayes.spec.base import Spec
 from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.diagnostics import explain_errors
 from sharpbayes.spec.files import SpecFile, StudyFiles
-from sharpbayes.spec.kinds import describe_other_kind, is_file
+from sharpbayes.spec.kinds import describe_other_kind, explain_absence, is_file
 from sharpbayes.spec.lines import KeyPath, SourceText, dotted
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
@@ -39,6 +39,8 @@ DEEP_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
 # What tomllib says of a key that stands twice, and the key in its line.
 OVERWRITTEN = "Cannot overwrite a value"
 WRITTEN_KEY = re.compile(r"\s*(?P<key>[\w.\"'-]+(?=\s*=)|\[[^\]]+\])")
+# A path of Windows in double quotes, where a backslash begins an escape.
+WINDOWS_PATH = re.compile(r'"([A-Za-z]:|\.{0,2})\\[^"]*"')
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 # A key in a message of tomllib.
@@ -245,7 +247,7 @@ def read_text(path: Path) -> str:
             size = f"{path.stat().st_size:,} bytes, a file may have {MAX_BYTES:,}"
             raise SpecError.at(path, size)
         if path.exists() and not path.is_file():
-            raise SpecError.at(path, "not a file")
+            raise SpecError.at(path, explain_absence(path))
         return _decode(path.read_bytes())
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
@@ -277,10 +279,13 @@ def _read_toml(text: str, path: Path) -> dict[str, Any]:
         position = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = int(position.group(1)) if position else text.count("\n") + 1
         message = TUPLE.sub(_write_key, str(error).split(" (at ")[0])
-        written = WRITTEN_KEY.match([*text.splitlines(), ""][line - 1])
+        written_line = [*text.splitlines(), ""][line - 1]
+        written = WRITTEN_KEY.match(written_line)
         if message == OVERWRITTEN and written:
             message = f"{written['key']} has a value already"
         message = f"not valid TOML: {message[:1].lower()}{message[1:]}"
+        if WINDOWS_PATH.search(written_line):
+            message += "; write the path with / or in single quotes"
         raise SpecError.at(path, message, line=line) from None
     except ValueError:
         message = f"not valid TOML: a number of more than {sys.get_int_max_str_digits():,} digits"

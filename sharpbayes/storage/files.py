@@ -58,16 +58,17 @@ def replace_file(path: Path, failure: str) -> Iterator[Path]:
 def write_text(path: Path, text: str, failure: str) -> None:
     """Write a text file; a run that is killed leaves an older file as it was.
 
-    StorageError, with the message ``failure``, where it cannot be written.
+    It has the same bytes on every system: lines end in LF. StorageError, with the message
+    ``failure``, where it cannot be written.
     """
     if path.exists() and not path.is_file():  # a pipe, or a device such as /dev/stdout
         try:
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(text.encode())
         except OSError as error:
             raise StorageError(f"{failure}: {error.strerror or error}") from None
     else:
         with replace_file(path, failure) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_bytes(text.encode())
 
 
 def make_folder(folder: Path, failure: str) -> None:

@@ -82,6 +82,7 @@ def save_results(results: "xr.DataTree", path: str | Path) -> None:
         path: The file, usually ``<study>.results.nc``; one of this name is replaced.
 
     Raises:
+        SpecError: No results, or what no file holds: a part of them, or those of the gate.
         StorageError: The file cannot be written.
     """
     import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
@@ -90,6 +91,9 @@ def save_results(results: "xr.DataTree", path: str | Path) -> None:
 
     require_type(results, xr.DataTree, "results", RESULTS)
     require_type(path, str | os.PathLike, "path", RESULTS_FILE)
+    if "schema" not in results.attrs:
+        message = "found a part of results, or what no file holds, such as what the gate returns"
+        raise SpecError.at("results", f"{message}; must be {RESULTS}")
     path = Path(path)
     encoding = {
         node.path: {

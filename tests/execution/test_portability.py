@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sharpbayes.execution.portability import SETTINGS, is_portable
+from sharpbayes.execution.portability import SETTINGS, is_portable, start_portable
 
 BYTES = """
 import hashlib, math, sys
@@ -69,3 +69,20 @@ def test_a_process_has_all_the_settings_or_is_not_portable(monkeypatch):
     assert is_portable()
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     assert not is_portable()
+
+
+def test_on_windows_the_status_of_the_second_start_is_that_of_the_first(monkeypatch):
+    """There a process that is replaced ends at once with status 0."""
+    starts = []
+
+    def start(call, *, env, check):
+        starts.append((call, env["NUMBA_CPU_NAME"], check))
+        return subprocess.CompletedProcess(call, 6)
+
+    monkeypatch.setattr("sharpbayes.execution.portability.os.name", "nt")
+    monkeypatch.setattr("subprocess.run", start)
+    monkeypatch.setattr("sharpbayes.execution.portability.is_portable", lambda: False)
+    with pytest.raises(SystemExit) as ended:
+        start_portable()
+    assert ended.value.code == 6
+    assert starts == [([sys.executable, *sys.orig_argv[1:]], "generic", False)]

@@ -433,3 +433,17 @@ def test_a_column_without_scores_is_named_with_its_file_and_what_was_found(run):
     done = run("init", "r.csv")
     message = "r.csv: score: found 'nan', must be numbers, or words such as yes and no\n"
     assert (done.exit_code, done.stderr) == (3, message)
+
+
+def test_a_table_on_another_drive_is_named_by_its_whole_path(tmp_path, monkeypatch):
+    """Windows has no relative path between drives."""
+
+    def find_no_path(*_):
+        raise ValueError("path is on mount 'D:', start on mount 'C:'")
+
+    frame = pd.DataFrame({"model": [*"aabb"], "prompt": [*"pqpq"], "judge": "j", "harm": range(4)})
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    monkeypatch.setattr("os.path.relpath", find_no_path)
+    write_study(tmp_path / "r.csv", tmp_path / "s.toml")
+    data = tomllib.loads((tmp_path / "s.toml").read_text(encoding="utf-8"))["panel"]["data"]
+    assert data == (tmp_path / "r.csv").as_posix()

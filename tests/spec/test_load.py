@@ -97,6 +97,12 @@ def test_text_that_is_not_utf8_is_refused(tmp_path):
         load_study(tmp_path / "s.toml")
 
 
+def test_a_folder_or_a_pipe_in_place_of_a_study_is_called_that(tmp_path):
+    (tmp_path / "s.toml").mkdir()
+    with pytest.raises(SpecError, match=r"s\.toml: is a folder, must be a file$"):
+        load_study(tmp_path / "s.toml")
+
+
 def test_a_study_that_powershell_redirected_is_read_by_its_mark(tmp_path):
     text = library.find("studies", "quickstart").read_text(encoding="utf-8")
     (tmp_path / "s.toml").write_text(text, encoding="utf-16")
@@ -115,6 +121,14 @@ def test_a_key_that_stands_twice_is_named(text, message):
     with pytest.raises(SpecError) as caught:
         parse(text, Path("s.toml"), Study)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("path", [r"C:\Users\me\x.csv", r"..\data\x.csv", r"\\server\x.csv"])
+def test_a_path_of_windows_in_double_quotes_is_told_how_to_be_written(path):
+    with pytest.raises(SpecError) as caught:
+        parse(f'[panel]\ndata = "{path}"\n', Path("s.toml"), Study)
+    assert str(caught.value).startswith("s.toml:2: not valid TOML: ")
+    assert str(caught.value).endswith("; write the path with / or in single quotes")
 
 
 @pytest.mark.parametrize(

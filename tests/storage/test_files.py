@@ -58,6 +58,15 @@ def test_what_ended_processes_left_goes_with_the_next_writing(tmp_path, name, en
     assert names_in(tmp_path) == sorted([name, running, *others])
 
 
+def test_a_text_has_the_same_bytes_on_windows(tmp_path, monkeypatch):
+    def write_as_windows(path, text, **_):
+        return path.write_bytes(text.replace("\n", "\r\n").encode())
+
+    monkeypatch.setattr("pathlib.Path.write_text", write_as_windows)
+    write_text(tmp_path / "t.csv", "a,b\n1,2\n", "cannot write")
+    assert (tmp_path / "t.csv").read_bytes() == b"a,b\n1,2\n"
+
+
 def test_a_link_stays_and_its_file_is_replaced(tmp_path):
     (tmp_path / "store").mkdir()
     (tmp_path / "latest.md").symlink_to("store/5.md")

@@ -878,7 +878,7 @@ def test_a_fit_of_models_that_were_not_judged_alike_does_not_decide(store, monke
     assert (
         "The two models were not judged alike, which the fit does not undo. The bootstrap decides."
     ) in gate_answer(compared)
-    alike = store("pair").copy()
+    alike = measured_pair(store).copy()
     alike.attrs["status"] = "fitted"
     by_fit = gate(alike, model="new", against_model="old")
     assert by_fit["gate"].attrs["method"] == "posterior"

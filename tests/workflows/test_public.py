@@ -96,7 +96,7 @@ MISTAKES = {
         "fit: retries: found -1, must be at least 0",
     ),
     "a folder": (
-        lambda: sharpbayes.save_results(xr.DataTree(), "."),
+        lambda: sharpbayes.save_results(xr.DataTree(xr.Dataset(attrs={"schema": "s"})), "."),
         StorageError,
         ".: cannot write results: is a folder",
     ),
@@ -136,6 +136,12 @@ MISTAKES = {
         "results: found a value of type dict, must be results, such as sharpbayes.open_results "
         "returns",
     ),
+    "a part of results": (
+        lambda: sharpbayes.save_results(xr.DataTree(), "r.nc"),
+        SpecError,
+        "results: found a part of results, or what no file holds, such as what the gate returns; "
+        "must be results, such as sharpbayes.open_results returns",
+    ),
     "no path to save to": (
         lambda: sharpbayes.save_results(xr.DataTree(), None),
         SpecError,
@@ -171,6 +177,14 @@ MISTAKES = {
         lambda: sharpbayes.Results().report(3),
         SpecError,
         "page: found 3, must be the path of a file or folder",
+    ),
+    "no indicators": (
+        lambda: sharpbayes.study(
+            pd.DataFrame({"model": [*"ab"], "prompt": "p", "judge": "j", "harm": [1, 2]}),
+            indicators=[],
+        ),
+        SpecError,
+        "study: panel.indicators: found {}, must have at least 1 of them",
     ),
     "no frame": (
         lambda: sharpbayes.study(None),
