@@ -325,8 +325,8 @@ def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
         names = [evidence["model"][position].item() for position in pair]
         yield (
             f"Models do not have the same prompts: {join_names(names)} share {int(shared[pair])} "
-            f"of {round(float(of_either[pair]))}. Two models are compared on the prompts of both, "
-            f"or on all of each where they share fewer than {MIN_PROMPTS}."
+            f"of {round(float(of_either[pair]))}. The bootstrap compares two models on the "
+            f"prompts of both, or on all of each where they share fewer than {MIN_PROMPTS}."
         )
 
 

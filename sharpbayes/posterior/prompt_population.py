@@ -7,6 +7,7 @@ import xarray as xr
 
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.bayes.design.crossing import Index
+from sharpbayes.data.columns import MISSING
 from sharpbayes.metrics.panel.evidence import FEW_SHARED
 
 # Of so many prompts and the observed ones the former are new ones.
@@ -51,6 +52,6 @@ def prompt_population(study: PanelStudy, prompts: xr.DataArray) -> PromptPopulat
 
 def _share_of_fewest(scores: xr.Dataset) -> float:
     """Share of the prompts that the model with the fewest has."""
-    scored = scores["score"].notnull()
+    scored = scores["score"] != MISSING
     by_model = scored.any([dim for dim in scored.dims if dim not in ("model", "prompt")])
     return float(by_model.sum("prompt").min() / by_model.any("model").sum())

@@ -87,12 +87,13 @@ def is_disputed(view: View, metric: str) -> bool:
 
     They do where an interval of one excludes the other's centre of a model that either names, or
     where the posterior is sure of another model. Where both name the same model, the bootstrap must
-    distinguish it from all others.
+    distinguish it from all others, and it must not be above one of them on the prompts of both.
     """
     if not is_fitted(view) or len(models_by_risk(view)) == 1:
         return False
     observed, likely = observed_lowest(view, metric), likely_lowest(view, metric)
     excluded = {*observed, *likely} & {*excluded_models(view, metric)}
     if {*observed} & {*likely}:
-        return bool(excluded) and bool(similar_models(view, metric))
+        is_unsure = bool(excluded) and bool(similar_models(view, metric))
+        return is_unsure or bool(lower_models(view, metric))
     return bool(excluded) or float(probability_of_lowest(view, metric).max()) >= CLOSE

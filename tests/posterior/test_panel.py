@@ -343,3 +343,22 @@ def test_categories_keep_their_prompts_in_pooled_replicates(tmp_path):
     pooled = replace(plan, table=pool_replicates(twice, 2, "prompt"))
     [one] = pooled.category_cvar().values()
     np.testing.assert_allclose(one.isel(draw=0), plan.category_cvar()["category_cvar"])
+
+
+def test_a_new_prompt_is_of_the_category_of_the_one_whose_place_it_takes(prompts):
+    design, parameters, weights = prompts
+    severe = np.arange(30) % 3 == 0
+    moved = parameters["location_prompt_dimension"] + xr.DataArray(100.0 * severe, dims="prompt")
+    apart = design, parameters.assign(location_prompt_dimension=moved), weights
+    fresh, _ = replaced(apart, 1.0, severe.astype(int))
+    effects = fresh["location_prompt_dimension"].isel(chain=0)
+    np.testing.assert_array_equal(effects > 50, np.broadcast_to(severe[:, None], effects.shape))
+    # Within a category they vary as much as its prompts do, not as prompts of all categories.
+    known = rows_of(apart[1])[0]
+    rows = rows_of(fresh)[:, severe].reshape(-1, known.shape[1])
+    of_category = weights[severe] / weights[severe].sum()
+    np.testing.assert_allclose(rows.mean(0), of_category @ known[severe], rtol=0.02, atol=0.1)
+    assert rows.std(0).max() < 3
+    # In one category it is any of the prompts.
+    fresh, _ = replaced(apart, 1.0)
+    assert (fresh["location_prompt_dimension"].isel(chain=0) > 50).any("draw").all()
