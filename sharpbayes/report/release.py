@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.releases import name_units
 from sharpbayes.report.claims import is_recommended
 from sharpbayes.report.layout import PANEL
 from sharpbayes.report.lowest import observed_lowest
@@ -20,13 +21,17 @@ from sharpbayes.report.wording import is_fitted
 def collect_answers(releases: Mapping[str, xr.DataTree], *, kind: str) -> xr.Dataset:
     """Return what results of a kind answer, by the name of the release.
 
-    Over (release, unit), units being models or groups of raters, there is ``verdict``; over
+    Over (release, unit), units being those of :func:`sharpbayes.analysis.releases.name_units`,
+    there is ``verdict``; over
     (release) ``created``, ``status``, and whether the evidence carries comparisons of tails
     (``tells_tails``) and of means (``tells_means``); of panels ``choice``. No choice or verdict
     goes beyond the evidence of its release.
     """
-    results = list(releases.values())
-    verdicts = [read_verdicts(of_release) for of_release in results]
+    results, names = list(releases.values()), name_units(releases)
+    verdicts = [
+        {names.get(name, name): text for name, text in read_verdicts(of_release).items()}
+        for of_release in results
+    ]
     units = list(dict.fromkeys(unit for verdict in verdicts for unit in verdict))
     rows = [[verdict.get(unit, "-") for unit in units] for verdict in verdicts]
     answers: dict[str, list[str] | list[bool]] = {
