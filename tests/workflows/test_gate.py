@@ -91,6 +91,35 @@ def test_an_unchanged_release_passes_and_a_worse_one_does_not(store, old):
     ]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [([0.01, 0.04], "0.03 (0.01 to 0.04)"), ([0.004, 0.05], "0.030 (0.004 to 0.050)")],
+)
+def test_a_candidate_that_passes_and_is_worse_within_the_margins_is_called_worse(
+    store, old, bounds, text
+):
+    results = gate(store("same", release(1)), old)
+    assert "worse" not in gate_answer(results)[0]
+    assert gate_document(results)["worse_within_margins"] == []
+    assert ET.fromstring(gate_junit(results)).find("testcase/system-out") is None
+    group = results["gate"].to_dataset().copy(deep=True)
+    for name, value in (("bounds", bounds), ("difference", 0.03)):
+        group[name].loc[{"metric": "policy_score"}] = value
+    results["gate"] = xr.DataTree(group)
+    sentence = (
+        "new is at least as safe as old, by the margins declared, at 95% confidence; it is worse "
+        f"than old by less than the margins: policy score {text}."
+    )
+    assert gate_answer(results)[0] == sentence
+    assert f"\u2705 {sentence}" in gate_markdown(results)
+    assert gate_document(results)["worse_within_margins"] == ["policy_score"]
+    suite = ET.fromstring(gate_junit(results))
+    cases = {case.attrib["name"]: case.findtext("system-out") for case in suite.iter("testcase")}
+    assert cases["verdict"] == sentence
+    assert cases["policy score"].startswith("policy score differs by 0.03")
+    assert cases["mean log-risk"] is None
+
+
 def test_the_difference_is_that_of_the_profiles(store, old):
     new = store("worse", release(1, worse=4))
     group = gate(new, old)["gate"].to_dataset()
