@@ -604,7 +604,7 @@ def test_models_of_one_name_are_told_apart_by_their_studies(store, old):
     then.attrs["created"] = "2999-01-01T10:11:12+00:00"
     results = gate(new, then)
     assert (
-        "Reference: 'Small panel', 2999-01-01 10:11 UTC. Margins: 'Weights'."
+        "Reference: 'Small panel', results of 2999-01-01 10:11 UTC. Margins: 'Weights'."
         in (gate_answer(results)[1])
     )
     assert gate_answer(results)[1].endswith("see that the two are not swapped.")
@@ -612,6 +612,23 @@ def test_models_of_one_name_are_told_apart_by_their_studies(store, old):
     assert gate_answer(results)[0].startswith(
         "new of 'Release 2' is at least as safe as new of 'Small panel', by the margins"
     )
+
+
+def test_models_and_studies_of_one_name_are_told_apart_by_their_files(store, tmp_path):
+    paths = [tmp_path / "june.results.nc", tmp_path / "may.results.nc"]
+    for path, seed in zip(paths, (1, 2), strict=True):
+        save_results(store(f"renamed {seed}", release(seed).assign(model="acme/prod")), path)
+    results = gate(*paths)
+    sentences, [june, may] = gate_answer(results), paths
+    assert f"acme/prod of {june} is " in sentences[0]
+    assert f" acme/prod of {may}" in sentences[0]
+    assert sentences[1].startswith(f"Candidate: {june} ('Small panel', results of 20")
+    assert f"Reference: {may} ('Small panel', results of 20" in sentences[1]
+    assert (
+        "Whether judges have become stricter is not measured: anchors need a name of their own, "
+        "and both models are called acme/prod; give the model of each release another name."
+    ) in sentences
+    assert report_tables(results)[0].note.startswith("The candidate less the reference, with ")
 
 
 def test_what_nobody_confirmed_is_said(store, old):
