@@ -11,6 +11,8 @@ from sharpbayes.report.layout import PANEL
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.tolerance import CANNOT_TELL
 
+# The status of a release that was not to be fitted.
+MEASURED = "measured"
 # What stands in place of a model where none is selected.
 NOBODY = "none"
 # Values that are compared from release to release, and how many moves are listed.
@@ -38,6 +40,11 @@ def history_answer(results: xr.DataTree) -> list[str]:
         *_parts(data),
         *_drifts(data),
     ]
+
+
+def has_fits(results: xr.DataTree) -> bool:
+    """Return whether any release of a history was fitted, or was to be."""
+    return bool((results["history"]["status"] != MEASURED).any())
 
 
 def _order(data: xr.Dataset) -> list[str]:
@@ -70,7 +77,7 @@ def _choices(data: xr.Dataset) -> list[str]:
     changed = [
         f"since {name} {now}, before {then}" for (_, then), (name, now) in pairs if now != then
     ]
-    what = "The model that is selected, or lowest where nothing was fitted"
+    what = "The model that is selected, or lowest where no fit recommends one"
     if not changed and str(data["choice"].to_numpy()[0]) == NOBODY:
         return ["No release selects a model."]
     if not changed and str(data["choice"].to_numpy()[0]) == CANNOT_TELL:

@@ -13,7 +13,7 @@ from sharpbayes.report.figures.catalogue import page_figures
 from sharpbayes.report.figures.history import NOT_COMPARED
 from sharpbayes.report.figures.history import releases as draw_releases
 from sharpbayes.report.page import page_text
-from sharpbayes.report.summary import answer
+from sharpbayes.report.summary import answer, verdict
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.history import build_history
@@ -199,6 +199,16 @@ def test_verdicts_on_the_one_model_of_each_release_are_compared(renamed, tmp_pat
 def test_the_one_model_of_all_releases_is_not_called_selected(renamed):
     sentences = answer(build_history({"may": renamed["v1"], "june": renamed["v1"]}))
     assert sentences[1] == "Each release has one model, acme/v1."
+
+
+def test_a_history_without_a_fit_does_not_point_to_one(renamed):
+    trust = "No release was fitted: what intervals contain is in the results of each release."
+    assert verdict(build_history(renamed)) == trust
+    fitted = renamed["v2"].copy()
+    fitted.attrs["status"] = "fitted"
+    assert verdict(build_history({"v1": renamed["v1"], "v2": fitted})) == (
+        "Whether a fit converged and passed its checks is in the results of the fit."
+    )
 
 
 def test_models_that_nothing_is_compared_with_are_named(releases, renamed):

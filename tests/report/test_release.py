@@ -3,7 +3,9 @@
 import pytest
 import xarray as xr
 
+from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.release import choose_model, read_verdicts, tells_means, tells_tails
+from sharpbayes.report.tables.declaration import View
 from tests.report.hand_made import ALL, add, crowd, evidence, fitted_panel, panel
 
 MODELS = ["a", "b", "c"]
@@ -40,6 +42,31 @@ def test_a_selection_by_the_policy_score_says_so():
     results = add(fitted_panel(), evidence=evidence(MODELS, carried=[]))
     decision = results["decision"].to_dataset().assign_attrs(criterion="policy_score")
     assert choose_model(add(results, decision=decision)) == "b (by policy score)"
+
+
+@pytest.mark.parametrize(
+    ("probability", "disputed", "expected"),
+    [
+        ((0.0, 0.9, 0.1), False, "b (by mean log-risk)"),
+        ((0.6, 0.3, 0.1), False, "a (by mean log-risk)"),
+        ((0.9, 0.1, 0.0), True, "cannot tell"),
+    ],
+)
+def test_a_fit_that_recommends_none_names_the_lowest_of_its_posterior(
+    probability, disputed, expected
+):
+    """``a`` is lowest by the posterior and ``b`` observed: if that is sure, it is disputed."""
+    limited = evidence(MODELS, carried=[], tail=1.5)
+    results = add(fitted_panel(probability=probability), evidence=limited)
+    assert choose_model(results) == expected
+    assert is_disputed(View(results), "mean") == disputed
+
+
+def test_the_only_model_of_a_fit_is_not_chosen_by_a_metric():
+    fit = fitted_panel(cvar=(1.0,), median=(1.0,), probability=(1.0,))
+    decision = fit["decision"].to_dataset().assign_attrs(criterion="policy_score")
+    results = add(fit, decision=decision, evidence=evidence("a"))
+    assert choose_model(results) == "a"
 
 
 def test_verdicts_go_no_further_than_the_evidence():
