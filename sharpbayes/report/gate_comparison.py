@@ -22,7 +22,7 @@ def describe_comparison(gate: xr.Dataset) -> list[str]:
 def name_sides(results: xr.DataTree) -> dict[str, str]:
     """Return what candidate and reference are called.
 
-    Models of one name are told apart by the titles of their studies, or else by their files.
+    Models of one name have the titles of their studies with them, or else their files.
     """
     attrs = results["gate"].attrs | results.attrs
     names = {side: str(attrs[side]) for side in SIDES}

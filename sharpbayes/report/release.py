@@ -67,7 +67,7 @@ def choose_model(results: xr.DataTree) -> str:
         if len(answer.models) > 1 and is_recommended(view):
             return _name_models(selected, view.group("decision").attrs["criterion"])
     if len(answer.models) == 1:
-        return answer.models[0]
+        return _name_models(answer.models, answer.read_by)
     return _name_lowest(answer)
 
 

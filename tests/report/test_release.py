@@ -62,11 +62,16 @@ def test_a_fit_that_recommends_none_names_the_lowest_of_its_posterior(
     assert is_disputed(View(results), "mean") == disputed
 
 
-def test_the_only_model_of_a_fit_is_not_chosen_by_a_metric():
-    fit = fitted_panel(cvar=(1.0,), median=(1.0,), probability=(1.0,))
-    decision = fit["decision"].to_dataset().assign_attrs(criterion="policy_score")
-    results = add(fit, decision=decision, evidence=evidence("a"))
-    assert choose_model(results) == "a"
+def test_a_choice_by_the_policy_score_says_so_of_one_model_and_of_several():
+    one = {"cvar": (1.0,)}
+    fit = fitted_panel(**one, median=(1.0,), probability=(1.0,))
+    choices = []
+    for results in (panel(**one), fit, panel()):
+        results.attrs["weights"] = '[decision]\nby = "policy_score"\n'
+        choices.append(
+            choose_model(add(results, evidence=evidence(results["joint"]["model"].values)))
+        )
+    assert choices == ["a (by policy score)", "a (by policy score)", "b (by policy score)"]
 
 
 def test_verdicts_go_no_further_than_the_evidence():
