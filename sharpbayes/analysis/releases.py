@@ -1,7 +1,7 @@
 """What changes from release to release of a study: numbers, inputs, data and judges."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import xarray as xr
@@ -26,6 +26,8 @@ PARTS = {
     "rater": ("raters", "rater"),
 }
 PART_COUNTS = ("part_count", "part_new", "part_gone")
+# The unit of a history whose releases have one model each, of names of their own.
+ONE_MODEL = "model of the release"
 # A drift of more standard errors than this is notable.
 NOTABLE_ERRORS = 2.0
 
@@ -33,25 +35,29 @@ NOTABLE_ERRORS = 2.0
 def compare_releases(releases: Releases) -> xr.Dataset:
     """Return numbers, inputs, data and judges of several results, in the order given.
 
-    Units are models or groups of raters. Over (release, metric, unit) there are ``observed``,
-    ``intervals_disjoint``, whether its interval and that of the release before do not overlap, and,
-    of fits, ``posterior_median``; with (bound) ``bootstrap_interval``, missing where it has no
-    width, and ``posterior_interval``. Over (release, input) there are ``sha256`` and ``changed``
-    since the release before; over (release, part) ``part_count`` of models, prompts and judges, or
-    of items and raters, with how many are new (``part_new``) or gone (``part_gone``). Of panels
-    there are over (release, judge) ``severity``, how much higher a judge scores than all in the
-    same cells, ``drift`` with ``drift_error``, how much higher than in the release before on
+    Units are models or groups of raters, by :func:`name_units`; where all releases are one unit,
+    ``release_model (release)`` has the names of its models. Over (release, metric, unit) there are
+    ``observed``, ``intervals_disjoint``, whether its interval and that of the release before do not
+    overlap, and, of fits, ``posterior_median``; with (bound) ``bootstrap_interval``, missing where
+    it has no width, and ``posterior_interval``. Over (release, input) there are ``sha256`` and
+    ``changed`` since the release before; over (release, part) ``part_count`` of models, prompts and
+    judges, or of items and raters, with how many are new (``part_new``) or gone (``part_gone``). Of
+    panels there are over (release, judge) ``severity``, how much higher a judge scores than all in
+    the same cells, ``drift`` with ``drift_error``, how much higher than in the release before on
     answers of the same models to the same prompts, and ``drift_notable``, whether the drift is more
     than two standard errors; ``shared_answers (release)`` is the number of these answers.
 
     Args:
         releases: Results of ``measure`` or ``fit`` of one kind by the name of the release.
     """
-    groups = [_compare_numbers(releases), _compare_inputs(releases), _count_parts(releases)]
+    units = name_units(releases)
+    groups = [_compare_numbers(releases, units), _compare_inputs(releases), _count_parts(releases)]
+    if ONE_MODEL in units.values():
+        groups.append(_name_models(releases))
     if all("panel" in results for results in releases.values()):
         groups.append(_compare_judges(releases))
     table = xr.merge(groups, join="outer", combine_attrs="drop")
-    return table.sel(unit=_list_units(releases))
+    return table.sel(unit=list(dict.fromkeys(units.values())))
 
 
 def release_labels(releases: Releases) -> xr.DataArray:
@@ -59,13 +65,29 @@ def release_labels(releases: Releases) -> xr.DataArray:
     return xr.DataArray(list(releases), dims="release", name="release")
 
 
-def _list_units(releases: Releases) -> list[str]:
-    """Models or groups of all releases, in the order of the releases."""
-    units: list[str] = []
-    for results in releases.values():
-        joint = results["joint"].to_dataset()
-        units += map(str, joint[_unit_dim(joint)].to_numpy())
-    return list(dict.fromkeys(units))
+def name_units(releases: Releases) -> dict[str, str]:
+    """Return the unit of each model or group of raters, in the order of the releases.
+
+    It is compared from release to release. It has the name of the model or group; where every
+    release has one model, and not all have the same name, it is ``model of the release``.
+    """
+    names = [_list_names(results) for results in releases.values()]
+    all_names = [*dict.fromkeys(chain.from_iterable(names))]
+    if len(all_names) > 1 and all(len(of_release) == 1 for of_release in names):
+        return dict.fromkeys(all_names, ONE_MODEL)
+    return {name: name for name in all_names}
+
+
+def _list_names(results: xr.DataTree) -> list[str]:
+    """Models or groups of one release."""
+    joint = results["joint"].to_dataset()
+    return [*map(str, joint[_unit_dim(joint)].to_numpy())]
+
+
+def _name_models(releases: Releases) -> xr.Dataset:
+    """The name of the one model of each release."""
+    names = [_list_names(results)[0] for results in releases.values()]
+    return xr.Dataset({"release_model": ("release", names)}, {"release": release_labels(releases)})
 
 
 def _unit_dim(joint: xr.Dataset) -> str:
@@ -73,7 +95,7 @@ def _unit_dim(joint: xr.Dataset) -> str:
     return "model" if "model" in joint.dims else "group"
 
 
-def _compare_numbers(releases: Releases) -> xr.Dataset:
+def _compare_numbers(releases: Releases, units: Mapping[str, str]) -> xr.Dataset:
     """Every metric of ``/joint`` with its intervals, and where these are disjoint."""
     tables = []
     for results in releases.values():
@@ -81,7 +103,8 @@ def _compare_numbers(releases: Releases) -> xr.Dataset:
         fitted = results.attrs["status"] == CONVERGED and POSTERIOR[0] in joint
         names = [*ESTIMATES, *(POSTERIOR if fitted else ())]
         joint = joint.assign(intervals_with_width(joint[[ESTIMATES[1]]]))
-        tables.append(joint[names].rename({_unit_dim(joint): "unit"}).drop_attrs())
+        table = joint[names].rename({_unit_dim(joint): "unit"}).drop_attrs()
+        tables.append(table.assign_coords(unit=[units[x] for x in _list_names(results)]))
     table = xr.concat(tables, release_labels(releases), join="outer", data_vars="all")
     return table.assign(intervals_disjoint=_are_disjoint(table))
 

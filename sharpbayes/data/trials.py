@@ -53,6 +53,7 @@ def suggest_trials(
     """Return how a study reads rows that repeat a cell: the line of its roles, with trials.
 
     The column of the trials is one that tells the repeats apart; where there is none, rows count.
+    Answers of another release come first: as trials they would be averaged with those of this one.
     """
     free = [str(name) for name in table.columns if str(name) not in {*cell, *used}]
     apart = [name for name in free if not table[[*cell, name]].duplicated().any()]
@@ -60,8 +61,10 @@ def suggest_trials(
     line = tomlkit.inline_table()
     line.update({**roles, "trial": named[0] if named else True})
     return (
-        f"; if the judge scored the same answer again, write roles = {line.as_string()}; "
-        "if the model answered again, name the column that numbers its answers as `sample`"
+        "; if they are answers of another release, such as anchors of the gate, give its model "
+        "another name; if the judge scored the same answer again, write roles = "
+        f"{line.as_string()}; if the model answered again, name the column that numbers its "
+        "answers as `sample`"
     )
 
 

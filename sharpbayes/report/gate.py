@@ -72,8 +72,17 @@ def gate_document(results: xr.DataTree) -> dict[str, Any]:
     facts = {name: json.loads(gate.attrs[name]) for name in lists if name in gate.attrs}
     facts |= {str(k): _plain(value) for k, value in gate.attrs.items() if k not in lists}
     root = {str(k): _plain(v) for k, v in results.attrs.items() if k not in ("weights", "study")}
+    facts["worse_within_margins"] = list_worse(gate)
     numbers = {str(name): nested(array) for name, array in gate.data_vars.items()}
     return root | {"answer": gate_answer(results)} | facts | {"gate": numbers}
+
+
+def list_worse(gate: xr.Dataset) -> list[str]:
+    """Return metrics in which a candidate that passes is shown to be worse, within the margins."""
+    if gate.attrs["verdict"] != NON_INFERIOR:
+        return []
+    is_worse = gate["bounds"].sel(bound="lower", drop=True) > 0
+    return [str(label) for label in gate["metric"].to_numpy()[is_worse.to_numpy()]]
 
 
 def _withheld(gate: xr.Dataset) -> str:
@@ -91,7 +100,8 @@ def _verdict(results: xr.DataTree) -> str:
         whether = f"Not decided whether {names.format('at least as safe as')}"
         return f"{whether}: {WITHHELD[reason].format(attrs.get('withheld_detail', ''))}."
     if attrs["verdict"] == NON_INFERIOR:
-        return f"{names.format('at least as safe as')}, by the margins declared, at {level}."
+        passes = f"{names.format('at least as safe as')}, by the margins declared, at {level}"
+        return f"{passes}{_worse(gate, sides['reference'])}."
     worst = [
         str(label) for label in gate["metric"].to_numpy()[(gate["state"] == INFERIOR).to_numpy()]
     ]
@@ -109,6 +119,20 @@ def _verdict(results: xr.DataTree) -> str:
         f"Not decided at {level}: whether {names.format('at least as safe as')} does not follow "
         f"from this evidence ({which})."
     )
+
+
+def _worse(gate: xr.Dataset, reference: str) -> str:
+    """By how much a candidate that passes is shown to be worse; empty where it is not."""
+    differences = []
+    for label in list_worse(gate):
+        row = gate.sel(metric=label)
+        low, high = row["bounds"].to_numpy()
+        places = max(telling_places((low, high), row["margin"], 2), telling_places([low], 0.0, 2))
+        value, *bounds = (number(x, places) for x in (row["difference"], low, high))
+        differences.append(f"{name_threshold(label)} {value} ({' to '.join(bounds)})")
+    if not differences:
+        return ""
+    return f"; it is worse than {reference} by less than the margins: {'; '.join(differences)}"
 
 
 def _joint_probability(gate: xr.Dataset) -> str:

@@ -1,6 +1,7 @@
 """What the gate compares, in sentences: studies, prompts, judges, anchors and scores left out."""
 
 import json
+from collections.abc import Mapping
 
 import xarray as xr
 
@@ -19,27 +20,45 @@ def describe_comparison(gate: xr.Dataset) -> list[str]:
 
 
 def name_sides(results: xr.DataTree) -> dict[str, str]:
-    """Return what candidate and reference are called: by their studies too, if models are one."""
+    """Return what candidate and reference are called.
+
+    Models of one name have the titles of their studies with them, or else their files.
+    """
     attrs = results["gate"].attrs | results.attrs
     names = {side: str(attrs[side]) for side in SIDES}
-    titles = {side: str(attrs.get(f"{side}_title", "")) for side in SIDES}
-    if len({*names.values()}) > 1 or len({*titles.values()}) == 1:
+    titles = {side: repr(attrs.get(f"{side}_title", "")) for side in SIDES}
+    files = {side: str(attrs.get(f"{side}_file", "")) for side in SIDES}
+    if _differ(names):
         return names
-    return {side: f"{names[side]} of {titles[side]!r}" for side in SIDES}
+    apart = next((texts for texts in (titles, files) if _differ(texts)), None)
+    return {side: f"{names[side]} of {apart[side]}" if apart else names[side] for side in SIDES}
+
+
+def _differ(texts: Mapping[str, str]) -> bool:
+    """Whether candidate and reference have texts that tell them apart."""
+    return all(texts.values()) and len({*texts.values()}) > 1
 
 
 def name_studies(results: xr.DataTree) -> list[str]:
-    """Return the studies with their times, and the weights; of one study the weights alone."""
+    """Return the studies with files and times, and the weights; of one study the weights alone."""
     title = read_weights(results)["title"]
     if bool(results["gate"].attrs["one_study"]):
         return [f"The margins are those of the weights {title!r}."]
     attrs = results.attrs
-    studies = [f"{attrs[f'{side}_title']!r}, {_minute(attrs[f'{side}_created'])}" for side in SIDES]
+    studies = [_name_study(results, side) for side in SIDES]
     new, old = (str(attrs[f"{side}_created"]) for side in SIDES)
     text = f"Candidate: {studies[0]}. Reference: {studies[1]}. Margins: {title!r}."
     if new < old:
         text += " The candidate's results are the older ones: see that the two are not swapped."
     return [text]
+
+
+def _name_study(results: xr.DataTree, side: str) -> str:
+    """The study of a side, with its file, if it is known, and when its results were made."""
+    attrs = results.attrs
+    study = f"{attrs[f'{side}_title']!r}, results of {_minute(attrs[f'{side}_created'])}"
+    file = str(attrs.get(f"{side}_file", ""))
+    return f"{file} ({study})" if file else study
 
 
 def _minute(time: str) -> str:
@@ -144,6 +163,11 @@ def _drift(gate: xr.Dataset) -> list[str]:
 def _why_no_anchors(gate: xr.Dataset) -> str:
     """Why no answers show what judges score higher."""
     name, copies = gate.attrs["reference"], int(gate.attrs.get("copies", 0))
+    if name == gate.attrs["candidate"]:
+        return (
+            "anchors need a name of their own, and both models are called "
+            f"{name}; give the model of each release another name"
+        )
     if copies:
         return (
             f"in the candidate's study {format_count(copies, 'answer')} of {name} have the scores "

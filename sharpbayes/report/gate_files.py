@@ -6,7 +6,7 @@ import xarray as xr
 
 from sharpbayes.metrics.panel.non_inferiority import INFERIOR, NON_INFERIOR
 from sharpbayes.report.approval import approval
-from sharpbayes.report.gate import describe_difference, gate_answer
+from sharpbayes.report.gate import describe_difference, gate_answer, list_worse
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.renderer import as_markdown, markdown_text
@@ -44,9 +44,11 @@ def gate_junit(results: xr.DataTree) -> str:
     """Return a test suite in JUnit's XML with a case for the verdict and one for each margin.
 
     What is shown to be worse is a failure, and what is not decided an error, so that a server shows
-    the two apart and passes neither. Margins that each hold may not hold together.
+    the two apart and passes neither. Margins that each hold may not hold together. Of a candidate
+    that passes and is worse within the margins, cases have the text as their output.
     """
     gate, answer = results["gate"].to_dataset(), gate_answer(results)
+    worse = {name_threshold(label) for label in list_worse(gate)}
     cases = [("verdict", str(gate.attrs["verdict"]), answer[0])]
     for label in map(str, gate["metric"].to_numpy()):
         row = gate.sel(metric=label)
@@ -65,6 +67,8 @@ def gate_junit(results: xr.DataTree) -> str:
         if state != NON_INFERIOR:
             kind = "failure" if state == INFERIOR else "error"
             ET.SubElement(case, kind, message=state, type=state).text = _xml_text(text)
+        elif name in worse or (worse and name == "verdict"):
+            ET.SubElement(case, "system-out").text = _xml_text(text)
     output = ET.SubElement(suite, "system-out")
     output.text = _xml_text("\n".join(answer))
     ET.indent(suite)

@@ -4,12 +4,15 @@ from itertools import pairwise
 
 import xarray as xr
 
+from sharpbayes.analysis.releases import ONE_MODEL
 from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.report.layout import PANEL
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.tolerance import CANNOT_TELL
 
+# The status of a release that was not to be fitted.
+MEASURED = "measured"
 # What stands in place of a model where none is selected.
 NOBODY = "none"
 # Values that are compared from release to release, and how many moves are listed.
@@ -29,13 +32,19 @@ def history_answer(results: xr.DataTree) -> list[str]:
     return [
         f"{format_count(len(releases), 'release')}: {', '.join(releases)}.",
         *_order(data),
-        *_choices(data),
+        *(_only_models(data) if _has_one_model(data) else _choices(data)),
         *_verdicts(data),
         *_moves(data),
+        *_new_models(data),
         *_inputs(data),
         *_parts(data),
         *_drifts(data),
     ]
+
+
+def has_fits(results: xr.DataTree) -> bool:
+    """Return whether any release of a history was fitted, or was to be."""
+    return bool((results["history"]["status"] != MEASURED).any())
 
 
 def _order(data: xr.Dataset) -> list[str]:
@@ -46,6 +55,20 @@ def _order(data: xr.Dataset) -> list[str]:
     return ["The files are not in the order in which they were made; they are shown as given."]
 
 
+def _has_one_model(data: xr.Dataset) -> bool:
+    """Whether every release is of one model, so that none is chosen."""
+    return data.attrs["kind"] == PANEL and data.sizes["unit"] == 1
+
+
+def _only_models(data: xr.Dataset) -> list[str]:
+    """The one model of each release."""
+    if "release_model" not in data:
+        return [f"Each release has one model, {data['unit'].item()}."]
+    models = zip(_releases(data), map(str, data["release_model"].to_numpy()), strict=True)
+    listed = "; ".join(f"{release}: {model}" for release, model in models)
+    return [f"Each release has one model, and they are compared as one series ({listed})."]
+
+
 def _choices(data: xr.Dataset) -> list[str]:
     """When another model of a panel was chosen."""
     if "choice" not in data:
@@ -54,7 +77,7 @@ def _choices(data: xr.Dataset) -> list[str]:
     changed = [
         f"since {name} {now}, before {then}" for (_, then), (name, now) in pairs if now != then
     ]
-    what = "The model that is selected, or lowest where nothing was fitted"
+    what = "The model that is selected, or lowest where no fit recommends one"
     if not changed and str(data["choice"].to_numpy()[0]) == NOBODY:
         return ["No release selects a model."]
     if not changed and str(data["choice"].to_numpy()[0]) == CANNOT_TELL:
@@ -70,7 +93,7 @@ def _verdicts(data: xr.Dataset) -> list[str]:
     for unit in data["unit"].to_numpy():
         verdicts = [str(text) for text in data["verdict"].sel(unit=unit).to_numpy()]
         changes += [
-            f"{unit} {now} since {name}, {then} before"
+            f"{unit} {now} since {name}, {then} before".removeprefix(f"{ONE_MODEL} ")
             for (then, now), name in zip(pairwise(verdicts), _releases(data)[1:], strict=True)
             if now != then and "-" not in (now, then)
         ]
@@ -94,7 +117,8 @@ def _moves(data: xr.Dataset) -> list[str]:
             known = now["bootstrap_interval"].notnull() & then["bootstrap_interval"].notnull()
             for unit in data["unit"].to_numpy()[now["intervals_disjoint"].to_numpy()]:
                 values = (number(row["observed"].sel(unit=unit), 2) for row in (then, now))
-                text = f"{MOVED[metric]} of {unit} from {' to '.join(values)} in {later}"
+                which = MOVED[metric] + f" of {unit}" * (unit != ONE_MODEL)
+                text = f"{which} from {' to '.join(values)} in {later}"
                 moves[bool(known.sel(unit=unit).all())].append(text)
     listed = {known: format_list(texts, most=MOST_MOVES) for known, texts in moves.items()}
     sentences = []
@@ -117,6 +141,29 @@ def _unknown_tails(data: xr.Dataset) -> list[str]:
     if data.attrs["kind"] != PANEL or not names:
         return []
     return [f"The data of {join_names(names)} do not tell which tail risks differ: none is named."]
+
+
+def _new_models(data: xr.Dataset) -> list[str]:
+    """Models that the release before lacks: no move of them can be named."""
+    if data.attrs["kind"] != PANEL:
+        return []
+    present = data["observed"].notnull().any("metric")
+    models = [
+        f"{unit} in {later}"
+        for earlier, later in pairwise(_releases(data))
+        for unit in data["unit"].to_numpy()[
+            (present.sel(release=later) & ~present.sel(release=earlier)).to_numpy()
+        ]
+    ]
+    if not models:
+        return []
+    return [
+        (
+            "Nothing is compared of models that the release before lacks: "
+            f"{format_list(models, most=MOST_MOVES)}. `sharpbayes gate` compares models of two "
+            "names."
+        )
+    ]
 
 
 def _inputs(data: xr.Dataset) -> list[str]:

@@ -188,9 +188,12 @@ class PanelAnswer:
         carried = "lowest" in self.carried
         which = " with a tail risk" if self._without_risk else ""
         values = [self._values(only, "cvar", f"{self._cvar} of cumulative log-risk")]
+        others = [] if carried else self.substitutes
         if not carried:
             values[0] = f"within that limit, {values[0]}"
-            values = [*(self._values(only, x, METRICS[x]) for x in self.substitutes), *values]
+        if self._has_policy_score:
+            others = ["policy_score", *(name for name in others if name != "policy_score")]
+        values = [*(self._values(only, x, METRICS[x]) for x in others), *values]
         source = "" if is_fitted(self.view) else ", from the bootstrap; no model was fitted"
         yield from () if carried else self.limits
         yield f"{only} is the only model{which}: {'; '.join(values)}{source}."

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.releases import name_units
 from sharpbayes.report.claims import is_recommended
 from sharpbayes.report.layout import PANEL
-from sharpbayes.report.lowest import observed_lowest
+from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.panel_decision import exceeded_thresholds
 from sharpbayes.report.stability import METRICS
@@ -20,13 +21,17 @@ from sharpbayes.report.wording import is_fitted
 def collect_answers(releases: Mapping[str, xr.DataTree], *, kind: str) -> xr.Dataset:
     """Return what results of a kind answer, by the name of the release.
 
-    Over (release, unit), units being models or groups of raters, there is ``verdict``; over
+    Over (release, unit), units being those of :func:`sharpbayes.analysis.releases.name_units`,
+    there is ``verdict``; over
     (release) ``created``, ``status``, and whether the evidence carries comparisons of tails
     (``tells_tails``) and of means (``tells_means``); of panels ``choice``. No choice or verdict
     goes beyond the evidence of its release.
     """
-    results = list(releases.values())
-    verdicts = [read_verdicts(of_release) for of_release in results]
+    results, names = list(releases.values()), name_units(releases)
+    verdicts = [
+        {names.get(name, name): text for name, text in read_verdicts(of_release).items()}
+        for of_release in results
+    ]
     units = list(dict.fromkeys(unit for verdict in verdicts for unit in verdict))
     rows = [[verdict.get(unit, "-") for unit in units] for verdict in verdicts]
     answers: dict[str, list[str] | list[bool]] = {
@@ -47,8 +52,9 @@ def collect_answers(releases: Mapping[str, xr.DataTree], *, kind: str) -> xr.Dat
 def choose_model(results: xr.DataTree) -> str:
     """Return the model that the answer of a panel names: the selected one of a fit, or the lowest.
 
-    It is the lowest by what the evidence can compare, the observed tail risk first; ``cannot tell``
-    where the evidence does not carry a choice.
+    It is the lowest by what the evidence can compare, the tail risk first, where no fit recommends
+    one: by the posterior of a fit, else by the observed values. ``cannot tell`` where the evidence
+    does not carry a choice, or posterior and bootstrap dispute it.
     """
     view = View(results)
     answer = PanelAnswer(view)
@@ -56,27 +62,28 @@ def choose_model(results: xr.DataTree) -> str:
         return CANNOT_TELL
     if is_fitted(view) and "decision" in view:
         selected = labels_where(view.group("decision")["selected"])
-        if selected and not is_recommended(view):
-            return CANNOT_TELL
-        return _name_models(selected, view.group("decision").attrs["criterion"]) or "none"
+        if not selected:
+            return "none"
+        if len(answer.models) > 1 and is_recommended(view):
+            return _name_models(selected, view.group("decision").attrs["criterion"])
     if len(answer.models) == 1:
-        return answer.models[0]
+        return _name_models(answer.models, answer.read_by)
     return _name_lowest(answer)
 
 
 def _name_lowest(answer: PanelAnswer) -> str:
     """The lowest models, by the metric that can be compared."""
     metric = answer.ordered_by
-    if not metric:
+    if not metric or is_disputed(answer.view, metric):
         return CANNOT_TELL
-    return _name_models(observed_lowest(answer.view, metric), metric)
+    return _name_models(answer.named_by(metric), metric)
 
 
 def _name_models(models: Sequence[str], metric: str) -> str:
     """Models with what they were chosen by, unless it is the tail risk."""
     names = ", ".join(models)
     by = METRICS.get(metric, "")
-    return f"{names} (by {by})" if names and by and metric != "cvar" else names
+    return f"{names} (by {by})" if by and metric != "cvar" else names
 
 
 def read_verdicts(results: xr.DataTree) -> dict[str, str]:

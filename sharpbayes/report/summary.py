@@ -12,7 +12,7 @@ import xarray as xr
 
 from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.report.crowd_answer import crowd_answer
-from sharpbayes.report.history_answer import history_answer
+from sharpbayes.report.history_answer import has_fits, history_answer
 from sharpbayes.report.layout import HISTORY, has_converged, list_open_checks, results_kind
 from sharpbayes.report.panel_answer import panel_answer
 from sharpbayes.report.tables.catalogue import report_tables, tables_after_run
@@ -66,6 +66,8 @@ CROWD_LIMITS = (
     "A group's numbers describe these raters on these items, and nobody by belonging to a group.",
     "A low value says that scores do not follow the labels; it does not say whose view is right.",
 )
+# What a history says of its intervals where no release was fitted.
+NO_FITS = "No release was fitted: what intervals contain is in the results of each release."
 # What results of other commands than `measure` and `fit` are.
 OTHER_COMMANDS = {
     "weigh": (
@@ -268,10 +270,10 @@ def plain_verdict(results: xr.DataTree) -> str:
         return f"{count} failed: {failures[0]}"
     if "left_out" in results.attrs:
         return f"{str(results.attrs['left_out']).capitalize()}."
-    if results_kind(results) in (HISTORY, *OTHER_COMMANDS):
-        return "Whether a fit converged and passed its checks is in the results of the fit."
     if not_fitted:
         return not_fitted[0]
+    if results_kind(results) in (HISTORY, *OTHER_COMMANDS):
+        return "Whether a fit converged and passed its checks is in the results of the fit."
     remarks = [*_bias_of_model(results), *_divergences(results)]
     return " ".join(["The fit converged and no check failed.", *remarks])
 
@@ -327,7 +329,10 @@ def _failures_of_groups(results: xr.DataTree) -> Iterator[str]:
 
 def _not_fitted(results: xr.DataTree) -> list[str]:
     """What an interval leaves out where no model was fitted."""
-    if "posterior" in results or results_kind(results) in (HISTORY, *OTHER_COMMANDS):
+    kind = results_kind(results)
+    if kind == HISTORY:
+        return [] if has_fits(results) else [NO_FITS]
+    if "posterior" in results or kind in OTHER_COMMANDS:
         return []
     units = join_names(resampled_units(results))
     return [f"No model of the ratings was fitted: intervals contain the sampling of {units} only."]

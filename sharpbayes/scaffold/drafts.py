@@ -36,6 +36,7 @@ TRIALS = (
     "{subject} the same judge's scores of the same answer (trials); where the model "
     "answered again, name the number of the answer as `sample` instead"
 )
+OTHER_RELEASE = "; where they are answers of another release, give its model another name"
 CROWD_ROLES = ("item", "rater", "score")
 # Models of a crowd by where its labels come from.
 FITS = {"experts": "crowd_and_experts", "item": "crowd_and_labels", "crowd": "crowd_severity"}
@@ -220,9 +221,8 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
             add("sample", numbers, assumption)
         else:
             draft.rows_are_trials = True
-            draft.assume(
-                "panel.roles", TRIALS.format(subject="rows that repeat a cell are taken as")
-            )
+            assumption = TRIALS.format(subject="rows that repeat a cell are taken as")
+            draft.assume("panel.roles", assumption + OTHER_RELEASE)
     return data, roles
 
 

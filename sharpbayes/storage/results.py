@@ -159,7 +159,13 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     if absent:
         raise StorageError(f"{foreign}: no {', '.join(absent)}")
     check_results(results, path)
+    results.encoding["source"] = str(path)
     return results
+
+
+def file_of(results: "xr.DataTree") -> str:
+    """Return the path from which results were opened, as it was given; empty where from none."""
+    return str(results.encoding.get("source", ""))
 
 
 def _explain_absence(path: Path) -> str:

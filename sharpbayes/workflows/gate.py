@@ -23,7 +23,7 @@ from sharpbayes.posterior.gate import posterior_gate
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Gate, Weights
-from sharpbayes.storage.results import file_provenance, read_results
+from sharpbayes.storage.results import file_of, file_provenance, read_results
 from sharpbayes.storage.schema import explain_missing
 from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate, under_weights
 from sharpbayes.workflows.weigh import (
@@ -132,6 +132,7 @@ def gate(
         for key in KEPT
         if key in side.attrs
     }
+    attrs |= {f"{name}_file": file_of(side) for name, side in sides.items() if file_of(side)}
     attrs |= file_provenance(file, "weights")
     return join_groups({"gate": group}, attrs)
 

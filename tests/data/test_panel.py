@@ -87,8 +87,9 @@ PANEL_ERRORS = {
     ),
     "repeated cell": (
         lambda t: pd.concat([t, t[2:3]]),
-        "t.csv: m, p, j: 1 row repeats a cell: row 10; the first is m 'y', p '1', j 'j'; if the "
-        'judge scored the same answer again, write roles = {model = "m", prompt = "p", '
+        "t.csv: m, p, j: 1 row repeats a cell: row 10; the first is m 'y', p '1', j 'j'; if they "
+        "are answers of another release, such as anchors of the gate, give its model another name; "
+        'if the judge scored the same answer again, write roles = {model = "m", prompt = "p", '
         'judge = "j", category = "kind", trial = true}; if the model answered again, name the '
         "column that numbers its answers as `sample`",
     ),

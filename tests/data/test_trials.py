@@ -60,9 +60,10 @@ def test_the_refusal_names_the_column_that_tells_repeats_apart(tmp_path):
     text = error_text(lambda: read_panel(panel(), tmp_path), tmp_path)
     assert text == (
         "t.csv: m, p, j: 2 rows repeat a cell: rows 10, 11; the first is m 'x', p '1', j 'j'; if "
-        'the judge scored the same answer again, write roles = {model = "m", prompt = "p", judge '
-        '= "j", category = "kind", trial = "attempt_no"}; if the model answered again, name the '
-        "column that numbers its answers as `sample`"
+        "they are answers of another release, such as anchors of the gate, give its model another "
+        'name; if the judge scored the same answer again, write roles = {model = "m", prompt = '
+        '"p", judge = "j", category = "kind", trial = "attempt_no"}; if the model answered again, '
+        "name the column that numbers its answers as `sample`"
     )
 
 

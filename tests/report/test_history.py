@@ -13,7 +13,7 @@ from sharpbayes.report.figures.catalogue import page_figures
 from sharpbayes.report.figures.history import NOT_COMPARED
 from sharpbayes.report.figures.history import releases as draw_releases
 from sharpbayes.report.page import page_text
-from sharpbayes.report.summary import answer
+from sharpbayes.report.summary import answer, verdict
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.history import build_history
@@ -156,6 +156,67 @@ def test_an_interval_without_width_is_missing_and_its_moves_are_said_by_themselv
     unchanged = build_history({"may": releases["may"], "june": still})
     assert not [text for text in answer(unchanged) if text.startswith(says)]
     assert table.note.endswith("Without an interval where resamples do not differ.")
+
+
+@pytest.fixture(scope="module")
+def renamed(tmp_path_factory):
+    """Three releases of one model, each of a name of its own; the third is worse."""
+    folder, table = tmp_path_factory.mktemp("renamed"), frame(models=1, prompts=24)
+    worse = table.copy()
+    for name in ("bias_a", "bias_b"):
+        worse[name] = np.minimum(worse[name] + 6, 10)
+    return {
+        name: measured(folder / name, rows.assign(model=f"acme/{name}"))
+        for name, rows in (("v1", table), ("v2", table), ("v3", worse))
+    }
+
+
+def test_releases_of_one_model_each_are_one_series_whatever_its_names_are(renamed):
+    tree = build_history(renamed)
+    data, sentences = tree["history"].to_dataset(), answer(tree)
+    assert sentences[1] == (
+        "Each release has one model, and they are compared as one series (v1: acme/v1; v2: "
+        "acme/v2; v3: acme/v3)."
+    )
+    values = [float(results["profile"]["mean"][0]) for results in renamed.values()]
+    [moved] = [text for text in sentences if "do not overlap" in text]
+    assert f" mean log-risk from {values[1]:.2f} to {values[2]:.2f} in v3" in moved
+    assert " in v2" not in moved
+    assert not [text for text in sentences if "selected" in text or "Nothing is compared" in text]
+    np.testing.assert_allclose(data["observed"].sel(metric="mean").squeeze("unit"), values)
+    [table] = [table for table in report_tables(tree) if table.title.startswith("Mean log-risk")]
+    assert [row[0] for row in table.rows] == ["model of the release"]
+    assert "-" not in table.rows[0]
+
+
+def test_verdicts_on_the_one_model_of_each_release_are_compared(renamed, tmp_path):
+    table = frame(models=1, prompts=24).assign(model="acme/v4")
+    limited = measured(tmp_path, table, weights="[tolerance]\nmean = 100.0\n")
+    sentences = answer(build_history({"v1": renamed["v1"], "v4": limited}))
+    assert "Verdicts that changed: admissible since v4, no tolerance before." in sentences
+
+
+def test_the_one_model_of_all_releases_is_not_called_selected(renamed):
+    sentences = answer(build_history({"may": renamed["v1"], "june": renamed["v1"]}))
+    assert sentences[1] == "Each release has one model, acme/v1."
+
+
+def test_a_history_without_a_fit_does_not_point_to_one(renamed):
+    trust = "No release was fitted: what intervals contain is in the results of each release."
+    assert verdict(build_history(renamed)) == trust
+    fitted = renamed["v2"].copy()
+    fitted.attrs["status"] = "fitted"
+    assert verdict(build_history({"v1": renamed["v1"], "v2": fitted})) == (
+        "Whether a fit converged and passed its checks is in the results of the fit."
+    )
+
+
+def test_models_that_nothing_is_compared_with_are_named(releases, renamed):
+    sentences = answer(build_history({"may": releases["may"], "v1": renamed["v1"]}))
+    assert (
+        "Nothing is compared of models that the release before lacks: acme/v1 in v1. `sharpbayes "
+        "gate` compares models of two names."
+    ) in sentences
 
 
 def test_models_prompts_and_judges_that_are_new_or_gone_are_counted(releases, tmp_path):

@@ -346,6 +346,16 @@ def test_the_criterion_of_the_weights_is_said_first():
     assert not answer(add(known, evidence=few))[0].startswith("The weights decide")
 
 
+def test_the_only_model_leads_with_the_policy_score_where_the_weights_decide_by_it():
+    results = add(panel(cvar=(3.0,)), evidence=evidence("a"))
+    results.attrs["weights"] = BY_POLICY
+    assert answer(results)[0] == (
+        "a is the only model: policy score 0.15 (95% interval −0.35 to 0.40); CVaR 95 of "
+        "cumulative log-risk 3.00 (95% interval 2.50 to 3.25), from the bootstrap; no model was "
+        "fitted."
+    )
+
+
 def test_a_decision_by_the_policy_score_needs_no_tail():
     """Without a tolerance only prompts are needed; a tolerance of tails needs tails."""
     results = add(fitted_panel(), evidence=evidence("abc", tail=1.5, carried=[]))

@@ -3,7 +3,9 @@
 import pytest
 import xarray as xr
 
+from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.release import choose_model, read_verdicts, tells_means, tells_tails
+from sharpbayes.report.tables.declaration import View
 from tests.report.hand_made import ALL, add, crowd, evidence, fitted_panel, panel
 
 MODELS = ["a", "b", "c"]
@@ -40,6 +42,36 @@ def test_a_selection_by_the_policy_score_says_so():
     results = add(fitted_panel(), evidence=evidence(MODELS, carried=[]))
     decision = results["decision"].to_dataset().assign_attrs(criterion="policy_score")
     assert choose_model(add(results, decision=decision)) == "b (by policy score)"
+
+
+@pytest.mark.parametrize(
+    ("probability", "disputed", "expected"),
+    [
+        ((0.0, 0.9, 0.1), False, "b (by mean log-risk)"),
+        ((0.6, 0.3, 0.1), False, "a (by mean log-risk)"),
+        ((0.9, 0.1, 0.0), True, "cannot tell"),
+    ],
+)
+def test_a_fit_that_recommends_none_names_the_lowest_of_its_posterior(
+    probability, disputed, expected
+):
+    """``a`` is lowest by the posterior and ``b`` observed: if that is sure, it is disputed."""
+    limited = evidence(MODELS, carried=[], tail=1.5)
+    results = add(fitted_panel(probability=probability), evidence=limited)
+    assert choose_model(results) == expected
+    assert is_disputed(View(results), "mean") == disputed
+
+
+def test_a_choice_by_the_policy_score_says_so_of_one_model_and_of_several():
+    one = {"cvar": (1.0,)}
+    fit = fitted_panel(**one, median=(1.0,), probability=(1.0,))
+    choices = []
+    for results in (panel(**one), fit, panel()):
+        results.attrs["weights"] = '[decision]\nby = "policy_score"\n'
+        choices.append(
+            choose_model(add(results, evidence=evidence(results["joint"]["model"].values)))
+        )
+    assert choices == ["a (by policy score)", "a (by policy score)", "b (by policy score)"]
 
 
 def test_verdicts_go_no_further_than_the_evidence():

@@ -207,7 +207,8 @@ def test_repeats_that_nothing_tells_apart_are_trials(tmp_path):
     text, unsure = started(tmp_path, pd.concat([table, table[:3]]))
     assert unsure[0] == (
         "rows that repeat a cell are taken as the same judge's scores of the same answer (trials); "
-        "where the model answered again, name the number of the answer as `sample` instead"
+        "where the model answered again, name the number of the answer as `sample` instead; where "
+        "they are answers of another release, give its model another name"
     )
     assert "trial = true}" in text
     assert check(load_study(tmp_path / "study.toml")).repeats[0].most == 2

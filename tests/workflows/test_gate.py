@@ -91,6 +91,35 @@ def test_an_unchanged_release_passes_and_a_worse_one_does_not(store, old):
     ]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [([0.01, 0.04], "0.03 (0.01 to 0.04)"), ([0.004, 0.05], "0.030 (0.004 to 0.050)")],
+)
+def test_a_candidate_that_passes_and_is_worse_within_the_margins_is_called_worse(
+    store, old, bounds, text
+):
+    results = gate(store("same", release(1)), old)
+    assert "worse" not in gate_answer(results)[0]
+    assert gate_document(results)["worse_within_margins"] == []
+    assert ET.fromstring(gate_junit(results)).find("testcase/system-out") is None
+    group = results["gate"].to_dataset().copy(deep=True)
+    for name, value in (("bounds", bounds), ("difference", 0.03)):
+        group[name].loc[{"metric": "policy_score"}] = value
+    results["gate"] = xr.DataTree(group)
+    sentence = (
+        "new is at least as safe as old, by the margins declared, at 95% confidence; it is worse "
+        f"than old by less than the margins: policy score {text}."
+    )
+    assert gate_answer(results)[0] == sentence
+    assert f"\u2705 {sentence}" in gate_markdown(results)
+    assert gate_document(results)["worse_within_margins"] == ["policy_score"]
+    suite = ET.fromstring(gate_junit(results))
+    cases = {case.attrib["name"]: case.findtext("system-out") for case in suite.iter("testcase")}
+    assert cases["verdict"] == sentence
+    assert cases["policy score"].startswith("policy score differs by 0.03")
+    assert cases["mean log-risk"] is None
+
+
 def test_the_difference_is_that_of_the_profiles(store, old):
     new = store("worse", release(1, worse=4))
     group = gate(new, old)["gate"].to_dataset()
@@ -575,7 +604,7 @@ def test_models_of_one_name_are_told_apart_by_their_studies(store, old):
     then.attrs["created"] = "2999-01-01T10:11:12+00:00"
     results = gate(new, then)
     assert (
-        "Reference: 'Small panel', 2999-01-01 10:11 UTC. Margins: 'Weights'."
+        "Reference: 'Small panel', results of 2999-01-01 10:11 UTC. Margins: 'Weights'."
         in (gate_answer(results)[1])
     )
     assert gate_answer(results)[1].endswith("see that the two are not swapped.")
@@ -583,6 +612,23 @@ def test_models_of_one_name_are_told_apart_by_their_studies(store, old):
     assert gate_answer(results)[0].startswith(
         "new of 'Release 2' is at least as safe as new of 'Small panel', by the margins"
     )
+
+
+def test_models_and_studies_of_one_name_are_told_apart_by_their_files(store, tmp_path):
+    paths = [tmp_path / "june.results.nc", tmp_path / "may.results.nc"]
+    for path, seed in zip(paths, (1, 2), strict=True):
+        save_results(store(f"renamed {seed}", release(seed).assign(model="acme/prod")), path)
+    results = gate(*paths)
+    sentences, [june, may] = gate_answer(results), paths
+    assert f"acme/prod of {june} is " in sentences[0]
+    assert f" acme/prod of {may}" in sentences[0]
+    assert sentences[1].startswith(f"Candidate: {june} ('Small panel', results of 20")
+    assert f"Reference: {may} ('Small panel', results of 20" in sentences[1]
+    assert (
+        "Whether judges have become stricter is not measured: anchors need a name of their own, "
+        "and both models are called acme/prod; give the model of each release another name."
+    ) in sentences
+    assert report_tables(results)[0].note.startswith("The candidate less the reference, with ")
 
 
 def test_what_nobody_confirmed_is_said(store, old):

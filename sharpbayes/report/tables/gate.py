@@ -86,9 +86,12 @@ def _note(view: View) -> str:
         "bootstrap": f"{'paired ' * bool(attrs['paired'])}bootstrap over prompts",
         "posterior": "posterior of the fit of both models",
     }
+    sides = attrs["candidate"], attrs["reference"]
+    if len({*sides}) == 1:
+        sides = "The candidate", "the reference"
     drift = " less what the anchors show that judges score higher" * (int(attrs["anchors"]) > 0)
     return (
-        f"{attrs['candidate']} less {attrs['reference']}{drift}, with one-sided bounds at "
+        f"{' less '.join(sides)}{drift}, with one-sided bounds at "
         f"{format_percent(attrs['confidence'])} confidence, by the {kinds[attrs['method']]}; lower "
         "bounds are corrected for the number of margins. Where resamples do not differ, or fewer "
         "than five prompts carry both means and their difference, bounds contain what so many "
