@@ -188,9 +188,9 @@ WORLDS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_one_law_seldom_gives_a_difference(tmp_path, world):
-    """Of 60 studies: the rate of each claim, and in 20 that where people do score m0 higher."""
+    """Of 120 studies: the rate of each claim, and in 20 that where people do score m0 higher."""
     alike, separated, different = [], [], []
-    for seed in range(60):
+    for seed in range(120):
         _, table = simulated(tmp_path, seed=seed, **WORLDS[world])
         alike.append(bool(table["judges_differ"].any()))
         ppi = table.sel(estimator="ppi", metric="mean")
@@ -199,6 +199,6 @@ def test_one_law_seldom_gives_a_difference(tmp_path, world):
     for seed in range(20):
         _, table = simulated(tmp_path, seed=seed, moved=1, **WORLDS[world])
         different.append(bool(table["judges_differ"].sel(model="m0")))
-    assert np.mean(alike) <= 0.12
-    assert np.mean(separated) <= 0.12
+    assert np.mean(alike) <= 0.11
+    assert np.mean(separated) <= 0.11
     assert np.mean(different) >= 0.9
