@@ -261,9 +261,10 @@ def paired_gap(
 
     Returns:
         ``gap`` in the unit of ``judges`` and its two-sided p value ``gap_p`` over (...); NaN for
-        fewer than two prompts with both. Of a gap that all prompts share p is 0, of none it is NaN.
+        fewer than two prompts with both. Of a gap that all prompts share p is 2^(1 - n), and NaN
+        where nothing differs.
 
-    Source: Student's paired t test, with n - 1 degrees of freedom.
+    Source: Student's paired t test, with n - 1 degrees of freedom; the sign test of a shared gap.
 
     Examples:
         >>> judges = xr.DataArray([0.5, 0.7, 0.9, 0.8], dims="prompt")
@@ -279,7 +280,7 @@ def paired_gap(
     gap = mean["estimate"]
     test = influence_interval(gap, influence, level=0.5, freedom=number - 1, dim=dim)
     is_shared = (test["error"] <= NO_WIDTH) & (abs(gap) > NO_WIDTH)
-    return xr.Dataset({"gap": gap, "gap_p": test["p"].where(~is_shared, 0.0)})
+    return xr.Dataset({"gap": gap, "gap_p": test["p"].where(~is_shared, 2 ** (1 - number))})
 
 
 def _upper(z: Floats) -> Floats:
