@@ -6,17 +6,20 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates
+from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates, tabulate_trials
+from sharpbayes.analysis.unequal_judges import count_people
 from sharpbayes.data.ratings import Codes, PanelRatings
 from sharpbayes.metrics.panel.comparison import policy_score
 from sharpbayes.metrics.panel.debiased import (
+    effective_labels,
     influence_interval,
     labelled_gap,
+    paired_gap,
     pairwise,
     ppi_cvar,
     ppi_mean,
 )
-from sharpbayes.metrics.stats.multiplicity import holm
+from sharpbayes.metrics.stats.multiplicity import holm, holm_pairs
 from sharpbayes.metrics.stats.population import PopulationWeights
 
 Groups = dict[str, xr.Dataset]
@@ -41,11 +44,17 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     Over (estimator, metric, model), with estimators ``people`` (people alone) and ``ppi`` (PPI++):
     ``estimate``, ``error`` and ``interval (bound)``; over (estimator, metric, model, other) the
     ``difference`` of two models with ``difference_interval (bound)``; neither estimate nor interval
-    leaves the range that its metric can have. ``tuning (metric, model)`` is
-    the weight of the judges; ``labelled`` and ``unlabelled (model)`` count prompts, and ``raters``
-    is the usual number of people on a labelled answer. ``labelled_gap (model)`` is how much more
+    leaves the range that its metric can have. Of PPI++ ``difference_p_holm (metric, model, other)``
+    tests the differences, adjusted for all pairs; ``separable`` are those that it distinguishes at
+    the level of the intervals. ``tuning (metric, model)`` is
+    the weight of the judges; ``labelled`` and ``unlabelled (model)`` count prompts,
+    ``effective_labels`` those that count alike, and ``raters`` and ``judges`` are the usual
+    numbers of people and of judges on a labelled answer, ``people_per_answer (model)`` the harmonic
+    mean of that of people. ``labelled_gap (model)`` is how much more
     log-risk judges give to labelled prompts, with ``labelled_gap_p`` and, after Holm's correction,
-    ``labelled_gap_p_holm``. Metrics are ``cvar``, ``mean``, ``policy_score`` and
+    ``labelled_gap_p_holm``. ``judge_gap (model)`` is how much more harm a judge sees in a labelled
+    answer than a person, with ``judge_gap_p_holm``; ``judges_differ`` where that is no chance.
+    Metrics are ``cvar``, ``mean``, ``policy_score`` and
     ``dimension_mean[DIMENSION]``, of people pooled as judges are.
     """
     ratings = plan.study.data
@@ -65,7 +74,10 @@ def debiased_group(plan: ProfilePlan) -> Groups:
             "tuning": joined["tuning"].sel(estimator=PPI, drop=True),
             "labelled": labelled.sum("prompt"),
             "unlabelled": (~labelled).sum("prompt"),
+            "effective_labels": _count_effective(plan, by_people, probability),
             "raters": raters,
+            "people_per_answer": count_people(by_people["sub_index"]),
+            **_compare_raters(plan, by_people, probability),
         }
     )
     sampling = "known" if probability is not None else _declared(plan)
@@ -87,6 +99,7 @@ def _add_intervals(
         difference, pairwise(joined["influence"]), level=level, freedom=both
     )
     largest = highest - lowest
+    corrected = holm_pairs(of_pairs["p"].sel(estimator=PPI, drop=True))
     return xr.Dataset(
         {
             "estimate": estimate,
@@ -94,6 +107,8 @@ def _add_intervals(
             "interval": alone["interval"].clip(lowest, highest),
             "difference": difference,
             "difference_interval": of_pairs["interval"].clip(-largest, largest),
+            "difference_p_holm": corrected,
+            "separable": corrected < 1 - level,
         }
     )
 
@@ -190,6 +205,42 @@ def _estimate(
         weights=weights,
     )
     return xr.concat([cvar.expand_dims(metric=["cvar"]), means], "metric")
+
+
+def _count_effective(
+    plan: ProfilePlan, by_people: xr.Dataset, probability: xr.DataArray | None
+) -> xr.DataArray:
+    """Return how many labelled prompts that count alike say as much, over (model)."""
+    risk = by_people["log_risk"].drop_vars("category", errors="ignore")
+    number = effective_labels(risk, probability=probability, weights=_prompt_weights(plan))
+    return number.fillna(risk.count("prompt"))
+
+
+def _compare_raters(
+    plan: ProfilePlan, by_people: xr.Dataset, probability: xr.DataArray | None
+) -> dict[str, xr.DataArray]:
+    """Return whether a judge sees other harm in labelled answers than a person, over (model).
+
+    Pooled values and log-risk are no measure of that: both grow or fall with the number of raters.
+    """
+    by_judges = plan.table["sub_index"]
+    if "trial" in plan.study.scores["score"].dims:
+        # The mean of several trials has less noise than a score of a person.
+        by_judges = tabulate_trials(plan).mean("trial")
+    judges, people = (
+        policy_score(sub_index.mean("judge"), plan.policy).drop_vars("category", errors="ignore")
+        for sub_index in (by_judges, by_people["sub_index"])
+    )
+    gap = paired_gap(judges, people, probability=probability)
+    corrected = gap["gap_p"].copy(data=holm(gap["gap_p"].to_numpy()))
+    number = by_judges.notnull().any("dimension").sum("judge").where(people.notnull(), 0)
+    answers = np.bincount(number.to_numpy().ravel(), minlength=2)
+    return {
+        "judges": xr.DataArray(answers[1:].argmax() + 1),
+        "judge_gap": gap["gap"],
+        "judge_gap_p_holm": corrected,
+        "judges_differ": corrected < plan.study.panel.validation.familywise,
+    }
 
 
 def _prompt_weights(plan: ProfilePlan) -> xr.DataArray | None:

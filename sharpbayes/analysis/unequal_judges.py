@@ -1,4 +1,4 @@
-"""Judges who scored more of the answers of one model than of another, or scored them more often."""
+"""Judges and people who scored more of one model than of another, or scored it more often."""
 
 from collections.abc import Iterator
 
@@ -56,6 +56,22 @@ def count_trials(score: xr.DataArray) -> xr.DataArray:
     return 1.0 / left
 
 
+def count_people(sub_index: xr.DataArray) -> xr.DataArray:
+    """Return how many people labelled an answer of a model that any did, the harmonic mean.
+
+    Of sub-indices over (model, prompt, judge, dimension), people in the places of judges, the
+    result is over (model); NaN where nobody labelled.
+
+    >>> sub_index = xr.DataArray([[[0.5], [0.1]], [[0.2], [float("nan")]]],
+    ...                          dims=("prompt", "judge", "dimension"))
+    >>> round(float(count_people(sub_index)), 2)
+    1.33
+    """
+    number = sub_index.notnull().any("dimension").sum("judge")
+    left: xr.DataArray = (1.0 / number.where(number > 0)).mean("prompt")
+    return 1.0 / left
+
+
 def is_judged_unequally(evidence: xr.Dataset) -> bool:
     """Return whether models were scored by other judges, or far more often."""
     return bool(unequal_judges(evidence) or unequal_trials(evidence))
@@ -91,6 +107,28 @@ def name_unequal_judges(evidence: xr.Dataset) -> Iterator[str]:
             f"{describe_trials(evidence['judge_trials'].sel(judge=judges))}. The mean of several "
             "trials has less noise, and noise adds to harm, so that models cannot be compared. Let "
             "judges score every model as often, or leave out the further trials."
+        )
+
+
+def name_unequal_people(people: xr.DataArray) -> Iterator[str]:
+    """Give a sentence where far more people labelled an answer of one model than of another.
+
+    As of trials, the mean of k people leaves 1/k of the variance of their noise. ``people`` is
+    what :func:`count_people` returns.
+
+    >>> people = xr.DataArray([1.0, 4.0], {"model": ["new", "old"]}, "model")
+    >>> next(name_unequal_people(people)).split(". ")[0]
+    'Models were not labelled by as many people: an answer of old by 4 and one of new by 1'
+    """
+    left = 1.0 / people
+    if float(left.max() - left.min()) > UNEQUAL_JUDGES:
+        most, least = people.idxmax("model").item(), people.idxmin("model").item()
+        yield (
+            "Models were not labelled by as many people: an answer of "
+            f"{most} by {float(people.max()):.2g} and one of {least} by {float(people.min()):.2g}. "
+            "Pooled scores of several people have less noise, and noise adds to harm, so that "
+            "models cannot be compared by people's labels. Let as many people label every model, "
+            "or name in `panel.people.raters` those who did."
         )
 
 

@@ -61,6 +61,9 @@ def add_people(
     parser.raise_problems()
     score = fill_design(score) if as_design else score
     rows = np.flatnonzero(score > MISSING)
+    if not rows.size:
+        message = "no rating of people has a score: every cell of the column is empty"
+        raise DataError.at(parser.path, message, key=roles.score)
     pooled = ratings.select("judge", judges)
     about = [dim for dim in pooled.labels if dim in {*ABOUT, SAMPLE}]
     codes = {role: codes[role][rows] for role in about}

@@ -14,7 +14,9 @@ VARIABLES = """
   estimator, metric, model, other: number: difference
   estimator, metric, model, other, bound: number: difference_interval
   metric, model: number: disagree disagree_p_holm tuning
-  model: number: labelled labelled_gap labelled_gap_p labelled_gap_p_holm unlabelled
+  metric, model, other: number: difference_p_holm separable
+  model: number: effective_labels judge_gap judge_gap_p_holm judges_differ labelled labelled_gap
+    labelled_gap_p labelled_gap_p_holm people_per_answer unlabelled
 /decision
   model: number: expected_loss expected_loss_mcse prob_admissible prob_admissible_mcse prob_best
     prob_best_mcse selected

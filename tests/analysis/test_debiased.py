@@ -180,11 +180,15 @@ def test_tables_and_the_sentence_of_the_answer(groups):
         *("m2", "30", "2.10 (1.84 to 2.37)", "2.02 (1.78 to 2.27)"),
         "0.24",
     )
-    sentence, differ = people_sentences(View(results))
+    sentence, numbers, differ = people_sentences(View(results))
+    assert numbers == (
+        "A labelled answer usually has 3 judges and 2 people: values by judges alone and by "
+        "people's labels cannot be compared, because pooled harm depends on how many are pooled."
+    )
     assert differ == (
-        "Judges and people differ: by judges alone mean log-risk lies outside of its interval by "
-        "PPI++, for m0 6.38 (interval 2.9 to 5.2), m1 3.95 (interval 2.0 to 3.8) and m2 2.77 "
-        "(interval 1.78 to 2.27)."
+        "Judges and people differ: the mean harm that a judge sees in labelled answers, less that "
+        "of a person, is +0.09 for m0 (p = 0.00018), +0.11 for m1 (p = 3.7e−05) and +0.11 for m2 "
+        "(p = 0.00018), with p after Holm's correction."
     )
     assert sentence == (
         "By people's labels of 30 of 60 prompts m2 is lowest in mean log-risk, by PPI++ not "
@@ -194,10 +198,12 @@ def test_tables_and_the_sentence_of_the_answer(groups):
 
 
 def sentences(groups, **changes):
-    """The sentences on people of results in which values of ``debiased`` are others."""
+    """The sentences on people of results in which values of ``debiased`` are others, or None."""
     results = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
     table = results["debiased"].to_dataset().copy(deep=True)
-    results["debiased"] = xr.DataTree(table.assign(changes))
+    dropped = [name for name, values in changes.items() if values is None]
+    changed = {name: values for name, values in changes.items() if values is not None}
+    results["debiased"] = xr.DataTree(table.assign(changed).drop_vars(dropped))
     results.attrs = {"status": "measured"}
     return list(people_sentences(View(results)))
 
@@ -205,7 +211,7 @@ def sentences(groups, **changes):
 def test_few_labelled_prompts_carry_no_comparison(groups):
     labelled = groups["debiased"]["labelled"].copy()
     labelled.loc[{"model": "m1"}] = 19
-    assert sentences(groups, labelled=labelled) == [
+    assert sentences(groups, labelled=labelled, effective_labels=labelled) == [
         "People labelled 19 prompts of m1: fewer than 20 carry no comparison by their labels."
     ]
 
@@ -213,16 +219,31 @@ def test_few_labelled_prompts_carry_no_comparison(groups):
 def test_labels_that_are_all_the_same_are_told_without_an_interval(groups):
     table = groups["debiased"]
     missing = {name: table[name] * np.nan for name in ("interval", "difference_interval")}
-    [sentence] = sentences(groups, estimate=table["estimate"] * 0.0, **missing)
+    sentence, *_ = sentences(groups, estimate=table["estimate"] * 0.0, **missing)
     assert sentence == (
         "By people's labels of 30 of 60 prompts m0, m1 and m2 are lowest in mean log-risk: 0.00 by "
         f"people alone, 0.00 by PPI++ (no 90% interval: labels do not differ). {UNKNOWN}"
     )
 
 
-def test_judges_whose_values_lie_outside_of_those_by_people_are_said_to_differ(groups):
-    agreed = groups["debiased"]["estimate"].sel(estimator="ppi", metric="mean", drop=True)
-    assert len(sentences(groups | {"profile": groups["profile"].assign(mean=agreed)})) == 1
-    moved = agreed.where(agreed["model"] != "m1", 9.0)
-    _, sentence = sentences(groups | {"profile": groups["profile"].assign(mean=moved)})
-    assert ", for m1 9.00 (interval " in sentence
+def test_the_sentence_distinguishes_what_all_pairs_together_carry(groups):
+    none = groups["debiased"]["separable"] & False
+    for changes in ({"separable": none}, {"separable": None}):
+        sentence, *_ = sentences(groups, **changes)
+        assert "m2 is lowest in mean log-risk, by PPI++ not distinguishable from m0 and m1:" in (
+            sentence
+        )
+
+
+def test_raters_are_compared_only_where_their_numbers_differ(groups):
+    alike = {
+        "judges": xr.DataArray(2),
+        "judges_differ": groups["debiased"]["judges_differ"] & False,
+    }
+    assert len(sentences(groups, **alike)) == 1
+
+
+def test_results_of_earlier_versions_compare_no_raters(groups):
+    earlier = dict.fromkeys(["judge_gap", "people_per_answer", "effective_labels", "separable"])
+    [sentence] = sentences(groups, **earlier)
+    assert sentence.startswith("By people's labels of 30 of 60 prompts m2 is lowest")

@@ -217,3 +217,11 @@ def test_people_and_judges_must_share_a_cell(tmp_path):
     judges.loc[judges["m"] == "y", ["sev", "good"]] = ""
     with pytest.raises(DataError, match="no cell here was scored by a judge"):
         read(tmp_path, PEOPLE.iloc[2:], judges=judges)
+
+
+def test_people_without_any_score_are_said_to_have_none(tmp_path):
+    with pytest.raises(DataError) as error:
+        read(tmp_path, PEOPLE.assign(s=""))
+    assert str(error.value).replace(f"{tmp_path}/", "") == (
+        "people.csv: s: no rating of people has a score: every cell of the column is empty"
+    )

@@ -105,10 +105,41 @@ def ppi_cvar(
         raise ValueError(f"alpha is {alpha}, it must be inside (0, 1)")
     rows, coords, dims = _samples(people, judges, dim, probability, weights)
     result = _collect([_tuned_cvar(sample, alpha) for sample in rows], coords, dims)
-    # Labelled prompts of unequal weight count for fewer.
-    count = [1 / float((sample.rectifier**2).sum()) for sample in rows]
-    tail = np.array(count).reshape(result["estimate"].shape) * (1 - alpha)
+    tail = _count_labels(rows).reshape(result["estimate"].shape) * (1 - alpha)
     return result.assign(freedom=(dims[:-1], tail - 1))
+
+
+def effective_labels(
+    people: xr.DataArray,
+    *,
+    dim: str = "prompt",
+    probability: xr.DataArray | None = None,
+    weights: xr.DataArray | None = None,
+) -> xr.DataArray:
+    """Return how many labelled prompts that count alike say as much as those that people labelled.
+
+    n = 1 / sum_q v_q^2
+
+    Arguments and v are those of :func:`ppi_mean`. The result is over (...): the number of labelled
+    prompts where all count alike, NaN for fewer than two of them.
+
+    Source: Kish 1965.
+
+    Examples:
+        >>> people = xr.DataArray([1.0, 3.0, 2.0, np.nan], dims="prompt")
+        >>> chosen = xr.DataArray([0.1, 0.5, 0.5, 0.5], dims="prompt")
+        >>> effective_labels(people, probability=chosen).round(2).item()
+        1.81
+    """
+    rows, coords, _ = _samples(people, None, dim, probability, weights)
+    lead = coords.isel({dim: 0}, drop=True)
+    number: xr.DataArray = lead.copy(data=_count_labels(rows).reshape(lead.shape))
+    return number
+
+
+def _count_labels(rows: list[Sample]) -> Floats:
+    """Return how many labelled prompts each sample has: those of unequal weight count for fewer."""
+    return np.array([1 / float((sample.rectifier**2).sum()) for sample in rows])
 
 
 def influence_interval(
@@ -119,9 +150,9 @@ def influence_interval(
     freedom: xr.DataArray | None = None,
     dim: str = "prompt",
 ) -> xr.Dataset:
-    """Return the standard error of an estimate and its interval.
+    """Return the standard error of an estimate, its interval, and a test of the value 0.
 
-    error = sqrt(sum_q influence_q^2),  estimate +- t_k error
+    error = sqrt(sum_q influence_q^2),  estimate +- t_k error,  p = 2 P(t_k > |estimate| / error)
 
     Args:
         estimate: Over (...), in any unit.
@@ -133,8 +164,8 @@ def influence_interval(
         dim: Dimension of the prompts.
 
     Returns:
-        ``error`` over (...) and ``interval`` over (..., bound); NaN where a value is missing, and
-        the interval where the error is 0.
+        ``error`` and the two-sided ``p`` over (...), ``interval`` over (..., bound); NaN where a
+        value is missing, p and the interval also where the error is 0.
 
     Source: central limit theorem.
 
@@ -145,13 +176,17 @@ def influence_interval(
     """
     error = (influence**2).sum(dim, skipna=False) ** 0.5
     bound = xr.DataArray([-1.0, 1.0], {"bound": ["lower", "upper"]}, "bound")
-    factor: float | xr.DataArray = float(special.ndtri((1 + level) / 2))
-    if freedom is not None:
-        factor = xr.apply_ufunc(special.stdtrit, freedom.where(freedom >= 1), (1 + level) / 2)
     # Equal labels show no uncertainty.
-    width = factor * error.where(error > NO_WIDTH)
-    interval = (estimate + width * bound).transpose(..., "bound")
-    return xr.Dataset({"error": error, "interval": interval})
+    known = error.where(error > NO_WIDTH)
+    if freedom is None:
+        factor: float | xr.DataArray = float(special.ndtri((1 + level) / 2))
+        tail = xr.apply_ufunc(special.ndtr, -abs(estimate) / known)
+    else:
+        degrees = freedom.where(freedom >= 1)
+        factor = xr.apply_ufunc(special.stdtrit, degrees, (1 + level) / 2)
+        tail = xr.apply_ufunc(special.stdtr, degrees, -abs(estimate) / known)
+    interval = (estimate + factor * known * bound).transpose(..., "bound")
+    return xr.Dataset({"error": error, "interval": interval, "p": 2 * tail})
 
 
 def pairwise(values: xr.DataArray) -> xr.DataArray:
@@ -201,6 +236,51 @@ def labelled_gap(
     gap = first - second
     z = abs(gap) / error.where(error > ROUNDING)
     return xr.Dataset({"gap": gap.where(error.notnull()), "gap_p": 2 * xr.apply_ufunc(_upper, z)})
+
+
+def paired_gap(
+    judges: xr.DataArray,
+    people: xr.DataArray,
+    *,
+    dim: str = "prompt",
+    probability: xr.DataArray | None = None,
+) -> xr.Dataset:
+    """Return by how much judges score labelled prompts above people, and a test of it.
+
+    gap = sum_q v_q (f_q - Y_q),  t^2 = gap^2 (n - 1) / (n sum_q v_q^2 (f_q - Y_q - gap)^2)
+
+    f are values by judges and Y by people, v and n those of :func:`effective_labels` on the prompts
+    that have both. Let the values be means over raters: pooled values of few and of many raters
+    differ even where all raters follow one law.
+
+    Args:
+        judges: Values by judges over (..., ``dim``), in any unit; NaN for none.
+        people: Values by people over (..., ``dim``), in the same unit; NaN where nobody labelled.
+        dim: Dimension of the prompts.
+        probability: In (0, 1], with which each labelled prompt was chosen, over (..., ``dim``).
+
+    Returns:
+        ``gap`` in the unit of ``judges`` and its two-sided p value ``gap_p`` over (...); NaN for
+        fewer than two prompts with both. Of a gap that all prompts share p is 2^(1 - n), and NaN
+        where nothing differs.
+
+    Source: Student's paired t test, with n - 1 degrees of freedom; the sign test of a shared gap.
+
+    Examples:
+        >>> judges = xr.DataArray([0.5, 0.7, 0.9, 0.8], dims="prompt")
+        >>> people = xr.DataArray([0.1, 0.4, 0.4, np.nan], dims="prompt")
+        >>> gap = paired_gap(judges, people)
+        >>> float(gap["gap"].round(2)), float(gap["gap_p"].round(4))
+        (0.4, 0.0202)
+    """
+    difference = judges - people
+    mean = ppi_mean(difference, dim=dim, probability=probability)
+    number = effective_labels(difference, dim=dim, probability=probability)
+    influence = mean["influence"] * (number / (number - 1).where(number > 1)) ** 0.5
+    gap = mean["estimate"]
+    test = influence_interval(gap, influence, level=0.5, freedom=number - 1, dim=dim)
+    is_shared = (test["error"] <= NO_WIDTH) & (abs(gap) > NO_WIDTH)
+    return xr.Dataset({"gap": gap, "gap_p": test["p"].where(~is_shared, 2 ** (1 - number))})
 
 
 def _upper(z: Floats) -> Floats:

@@ -72,6 +72,34 @@ def holm(p: Floats) -> Floats:
     return adjusted
 
 
+def holm_pairs(p: xr.DataArray) -> xr.DataArray:
+    """Return p values of the differences of models adjusted for all pairs, every pair once.
+
+    Of symmetric p values over (..., model, other) these are symmetric too, adjusted by :func:`holm`
+    over the pairs of each leading cell; NaN on the diagonal and for tests that were not made.
+
+    Source: Holm 1979.
+
+    >>> p = xr.DataArray([[1.0, 0.01, 0.04], [0.01, 1.0, 0.03], [0.04, 0.03, 1.0]],
+    ...                  dims=("model", "other"))
+    >>> holm_pairs(p).values[0].tolist()
+    [nan, 0.03, 0.06]
+    """
+    pairs = ["model", "other"]
+    adjusted: xr.DataArray = xr.apply_ufunc(
+        _holm_square, p, input_core_dims=[pairs], output_core_dims=[pairs], vectorize=True
+    )
+    return adjusted
+
+
+def _holm_square(square: Floats) -> Floats:
+    """Adjust the p values of one symmetric square."""
+    first, second = np.triu_indices(len(square), k=1)
+    adjusted = np.full(square.shape, np.nan)
+    adjusted[first, second] = adjusted[second, first] = holm(square[first, second])
+    return adjusted
+
+
 def _sort(p: Floats) -> tuple[NDArray[np.intp], Floats]:
     """Positions of the p values in ascending order, and a result that is missing everywhere."""
     order = np.argsort(p, axis=None, kind="stable")

@@ -2,17 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 
-from sharpbayes.errors import format_percent, join_names
+import xarray as xr
+
+from sharpbayes.analysis.unequal_judges import name_unequal_people
+from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, has_tail
-from sharpbayes.metrics.stats.intervals import is_outside
 from sharpbayes.report.layout import has_converged
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
-from sharpbayes.report.tables.format import MISSING, estimate, number, value_and_interval
+from sharpbayes.report.tables.format import MISSING, estimate, number, p_value, value_and_interval
 from sharpbayes.report.tables.panel import labels_where, lowest_models
 
 HEADINGS = {"people": "people alone", "ppi": "PPI++", "posterior": "posterior"}
 BY = HEADINGS | {"posterior": "the human-scored posterior"}
 NAMES = {"mean": "mean log-risk", "policy_score": "policy score"}
+# Decimals of an effective number of labels that are no rounding error.
+ROUNDING = 6
 NOTE = (
     "What people would score on all prompts. People alone: the labelled prompts by themselves. "
     "PPI++: judges' scores of all prompts, corrected by their errors on the labelled ones. "
@@ -104,13 +108,16 @@ TABLES = (
         title="By people's labels: differences of models, {name}",
         needs=("debiased",),
         repeat=lambda view: _metrics(view)[:2],
-        condition=lambda view: view.group("debiased").sizes["model"] > 1,
+        condition=lambda view: (
+            view.group("debiased").sizes["model"] > 1 and not [*_name_unequal(view)]
+        ),
         rows=_pairs,
         columns=(
             Column("models", "{model} less {other}"),
             over(_estimators, Column("{heading}", _difference)),
         ),
-        note="Differences over the same prompts. {debiased[assumption]}",
+        note="Differences over the same prompts, each with its own interval; the answer corrects "
+        "for the number of pairs. {debiased[assumption]}",
     ),
 )
 
@@ -119,21 +126,47 @@ def people_sentences(view: View) -> Iterator[str]:
     """Yield what people's labels say of the lowest model, what that assumes, and if judges differ.
 
     With fewer labelled prompts of a model than carry a comparison of means they say nothing, and
-    with fewer than carry a tail they compare means.
+    with fewer than carry a tail they compare means. Labels of unequal weight count for fewer.
+    Models are not compared where far more people labelled an answer of one than of another.
     """
     if "debiased" not in view:
         return
-    labelled, unlabelled = (view[f"debiased/{name}"] for name in ("labelled", "unlabelled"))
-    scarce = labels_where(labelled < MIN_PROMPTS)
-    if scarce:
-        counts = [f"{int(labelled.sel(model=name))} prompts of {name}" for name in scarce]
+    if scarce := labels_where(_effective_labels(view) < MIN_PROMPTS):
+        counts = [_count_labels(view.select({"model": name}), name) for name in scarce]
         yield (
             f"People labelled {join_names(counts)}: fewer than {MIN_PROMPTS} carry no comparison "
             "by their labels."
         )
         return
+    unequal = [*_name_unequal(view)]
+    yield from unequal or _lowest_by_labels(view)
+    yield from _compare_raters(view)
+
+
+def _effective_labels(view: View) -> xr.DataArray:
+    """How many labelled prompts that count alike say as much; earlier versions count all alike."""
+    name = "effective_labels" if "debiased/effective_labels" in view else "labelled"
+    # A reciprocal of squares misses a whole number by its rounding.
+    return view[f"debiased/{name}"].round(ROUNDING)
+
+
+def _count_labels(row: View, name: str) -> str:
+    """How many prompts of a model people labelled, and for how many these count."""
+    labelled, effective = int(row["debiased/labelled"]), float(_effective_labels(row))
+    weighted = effective < labelled
+    return f"{labelled} prompts of {name}" + f" (an effective {effective:.1f})" * weighted
+
+
+def _name_unequal(view: View) -> Iterator[str]:
+    """That people labelled models unequally often; nothing of results of earlier versions."""
+    if "debiased/people_per_answer" in view:
+        yield from name_unequal_people(view["debiased/people_per_answer"])
+
+
+def _lowest_by_labels(view: View) -> Iterator[str]:
+    """The model that is lowest by PPI++, with its values and what they assume."""
     ppi = view.select({"estimator": "ppi"})
-    tail = labelled * (1.0 - float(view.results["profile"].attrs["alpha"]))
+    tail = _effective_labels(view) * (1.0 - float(view.results["profile"].attrs["alpha"]))
     compared = ("cvar", "mean") if bool(has_tail(tail).all()) else ("mean",)
     metrics = [name for name in compared if _has_intervals(ppi.select({"metric": name}))]
     metric = next(iter(metrics), "mean")
@@ -150,40 +183,58 @@ def people_sentences(view: View) -> Iterator[str]:
     level = format_percent(float(view.results["debiased"].attrs["level"]))
     has_interval = bool(row.select({"estimator": "ppi"})["debiased/interval"].notnull().all())
     kind = f"{level} intervals" if has_interval else f"no {level} interval: labels do not differ"
-    count = int(labelled.sel(model=names[0]))
+    count, others = (int(row[f"debiased/{name}"]) for name in ("labelled", "unlabelled"))
     yield (
-        f"By people's labels of {count} of {count + int(unlabelled.sel(model=names[0]))} prompts "
+        f"By people's labels of {count} of {count + others} prompts "
         f"{join_names(names)} {'is' if len(names) == 1 else 'are'} lowest in "
         f"{name_metric(view, metric)}{_not_separable(row, names)}: {', '.join(texts)} ({kind}). "
         f"{view.results['debiased'].attrs['assumption']}"
     )
-    yield from _judges_otherwise(ppi.select({"metric": "mean"}))
 
 
-def _judges_otherwise(ppi: View) -> Iterator[str]:
-    """Models whose mean log-risk by judges alone lies outside of its interval by PPI++."""
-    if "profile/mean" not in ppi:
+def _compare_raters(view: View) -> Iterator[str]:
+    """That pooled values depend on the number of raters, and models in which judges see other harm.
+
+    Nothing of results of earlier versions, which do not compare raters.
+    """
+    if "debiased/judge_gap" not in view:
         return
-    judged, bounds = ppi["profile/mean"], ppi["debiased/interval"]
-    names = labels_where(is_outside(judged, bounds))
-    if names:
-        values = [
-            f"{name} {number(judged.sel(model=name), 2)} (interval "
-            f"{value_and_interval(judged.sel(model=name), bounds.sel(model=name))[1]})"
-            for name in names
-        ]
+    judges, people = (int(view[f"debiased/{name}"]) for name in ("judges", "raters"))
+    if judges != people:
+        persons = "1 person" if people == 1 else f"{people} people"
         yield (
-            "Judges and people differ: by judges alone mean log-risk lies outside of its interval "
-            f"by PPI++, for {join_names(values)}."
+            f"A labelled answer usually has {format_count(judges, 'judge')} and {persons}: values "
+            "by judges alone and by people's labels cannot be compared, because pooled harm "
+            "depends on how many are pooled."
+        )
+    names = labels_where(view["debiased/judges_differ"])
+    if names:
+        gaps = [_describe_gap(view.select({"model": name}), name) for name in names]
+        yield (
+            "Judges and people differ: the mean harm that a judge sees in labelled answers, less "
+            f"that of a person, is {join_names(gaps)}, with p after Holm's correction."
         )
 
 
+def _describe_gap(row: View, name: str) -> str:
+    """How much more harm a judge sees in the answers of a model than a person."""
+    gap = row["debiased/judge_gap"]
+    return (
+        f"{'+' * bool(gap > 0)}{number(gap, 2)} for {name} "
+        f"(p = {p_value(row['debiased/judge_gap_p_holm'])})"
+    )
+
+
 def _not_separable(row: View, names: Sequence[str]) -> str:
-    """The models besides some that PPI++ does not distinguish from that of a row."""
-    pairs = row.select({"estimator": "ppi"})["debiased/difference_interval"]
-    others = pairs.drop_sel(other=list(names))
-    excludes_zero = (others.sel(bound="lower") > 0) | (others.sel(bound="upper") < 0)
-    similar = labels_where(~excludes_zero)
+    """The models besides some that PPI++ does not distinguish from that of a row.
+
+    All of them in results of earlier versions, which do not correct for the number of pairs.
+    """
+    if "debiased/separable" in row:
+        separable = row["debiased/separable"].astype(bool)
+    else:
+        separable = xr.zeros_like(row["debiased/difference"].isel(estimator=0, drop=True), bool)
+    similar = labels_where(~separable.drop_sel(other=list(names)))
     return f", by PPI++ not distinguishable from {join_names(similar)}" if similar else ""
 
 

@@ -6,10 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 from sharpbayes.metrics.panel.debiased import (
+    effective_labels,
     influence_interval,
     labelled_gap,
+    paired_gap,
     pairwise,
     ppi_cvar,
     ppi_mean,
@@ -191,3 +194,37 @@ def test_differences_and_gaps_by_hand():
 def test_alpha_outside_of_0_and_1_is_refused():
     with pytest.raises(ValueError, match=r"alpha is 1.0, it must be inside \(0, 1\)"):
         ppi_cvar(xr.DataArray([1.0], dims="prompt"), alpha=1.0)
+
+
+def test_the_gap_of_judges_and_people_is_tested_as_by_scipy():
+    rng = np.random.default_rng(3)
+    judges = xr.DataArray(rng.random((2, 30)), dims=("model", "prompt"))
+    people = (judges + rng.normal(0.1, 0.2, (2, 30))).where(judges["prompt"] < 22)
+    gap = paired_gap(judges, people)
+    wanted = stats.ttest_rel(judges[:, :22], people[:, :22], axis=1)
+    np.testing.assert_allclose(gap["gap"], (judges - people).mean("prompt"))
+    np.testing.assert_allclose(gap["gap_p"], wanted.pvalue, rtol=1e-10)
+
+
+def test_a_gap_that_all_prompts_share_has_the_p_value_of_the_sign_test():
+    judges = xr.DataArray([0.5, 0.75, 1.0, 0.25], dims="prompt")
+    assert float(paired_gap(judges, judges - 0.25)["gap_p"]) == pytest.approx(1 / 8)
+    assert np.isnan(float(paired_gap(judges, judges)["gap_p"]))
+    assert np.isnan(float(paired_gap(judges, judges * np.nan)["gap_p"]))
+
+
+def test_one_label_that_stands_for_almost_all_prompts_counts_for_one():
+    people = xr.DataArray(np.arange(40.0), dims="prompt")
+    chosen = xr.full_like(people, 0.5)
+    assert float(effective_labels(people, probability=chosen)) == pytest.approx(40)
+    chosen[0] = 1e-300
+    assert float(effective_labels(people, probability=chosen)) == pytest.approx(1)
+    assert np.isnan(float(effective_labels(people.where(people < 1))))
+
+
+def test_the_test_of_an_estimate_agrees_with_its_interval():
+    estimate, influence = xr.DataArray(1.0), xr.DataArray([0.3, -0.4], dims="prompt")
+    for freedom in (None, xr.DataArray(3.0)):
+        p = float(influence_interval(estimate, influence, level=0.9, freedom=freedom)["p"])
+        at_zero = influence_interval(estimate, influence, level=1 - p, freedom=freedom)
+        assert float(at_zero["interval"].sel(bound="lower")) == pytest.approx(0.0, abs=1e-12)
