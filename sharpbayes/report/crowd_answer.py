@@ -11,6 +11,7 @@ from sharpbayes.analysis.crowd_evidence import CHANCE, runs_against
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.group_differences import GroupDifferences, size_of_group
+from sharpbayes.report.refits import refit_sentences
 from sharpbayes.report.stability import crowd_stability, suspect_scores
 from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, has_same_labels
 from sharpbayes.report.tables.declaration import View
@@ -43,12 +44,13 @@ def crowd_answer(view: View) -> list[str]:
     sentences = [*suspect_scores(view), *answer.responsiveness(), *answer.against_labels()]
     if not has_same_labels(view):
         sentences += [*limits, *differences.harshness(), *prior_sentences(view)]
-        return [*sentences, *crowd_stability(view)]
+        return [*sentences, *refit_sentences(view), *crowd_stability(view)]
     sentences += [*differences.harshness(), differences.responsiveness()]
     sentences += [
         *differences.other_metric(),
         *differences.size_effect(),
         *prior_sentences(view),
+        *refit_sentences(view),
         *limits,
     ]
     return [*sentences, *crowd_stability(view)]
