@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy.stats import false_discovery_control
 
 from sharpbayes.analysis.crowd_evidence import CHANCE, runs_against
 from sharpbayes.errors import format_count, join_names
+from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.group_differences import GroupDifferences, size_of_group
 from sharpbayes.report.refits import refit_sentences
@@ -107,10 +107,7 @@ class CrowdAnswer:
             )
         else:
             return
-        p = self.view.group("careless")["reading_p"].dropna("rater").to_numpy()
-        # Of 12 raters who click one has an uncorrected p of 0.05 in half of all crowds.
-        reading = int((false_discovery_control(p) <= FALSE_READING).sum())
-        if reading:
+        if reading := _count_readers(self.view):
             yield (
                 f"Of them {reading} {'give' if reading > 1 else 'gives'} scores that follow the "
                 "items all the same (p of no reading, corrected over flagged raters by Benjamini "
@@ -212,6 +209,15 @@ class CrowdAnswer:
                 f"{CHANCE} (AUC-ROC; ties count half). See which end of the scale is harm, and "
                 "which label is unsafe."
             )
+
+
+def _count_readers(view: View) -> int:
+    """How many flagged raters give scores that follow the items.
+
+    Of 12 who click one has an uncorrected p of 0.05 in half of all crowds.
+    """
+    corrected = benjamini_hochberg(view.group("careless")["reading_p"].to_numpy())
+    return int((corrected <= FALSE_READING).sum())
 
 
 def _flagged(count: int) -> str:
