@@ -14,6 +14,9 @@ from sharpbayes.metrics.stats.ranks import is_lowest
 # Metrics of models that have one value each; the share of each dimension follows.
 PANEL_METRICS = ["cvar", "mean", "volatility", "policy_score"]
 
+# A larger policy score or volatility is more than rounding.
+ROUNDING = 1e-12
+
 
 def joint_table(groups: Mapping[str, xr.Dataset], *, level: float) -> xr.Dataset:
     """Return metrics with their bootstrap interval and, after a fit, their posterior.
@@ -21,10 +24,11 @@ def joint_table(groups: Mapping[str, xr.Dataset], *, level: float) -> xr.Dataset
     Over (metric, model), or (metric, group) for all items of a crowd: ``observed`` and
     ``bootstrap_interval (bound)``; of a fit also ``posterior_median``, ``posterior_interval
     (bound)``, both intervals at ``level``, and ``disagree``: an interval of one does not contain
-    the centre of the other, which missing values never do. ``prob_lowest`` is the posterior
-    probability that a model has the lowest value; models of equal value share it. Metrics are CVaR,
-    mean and volatility of log-risk, policy score and ``tail_share[DIMENSION]`` of a panel, and
-    those of responsiveness of a crowd.
+    the centre of the other, which missing values never do. Where a model shows no harm at all every
+    draw lies above what is observed, and only the bootstrap's interval counts. ``prob_lowest`` is
+    the posterior probability that a model has the lowest value; models of equal value share it.
+    Metrics are CVaR, mean and volatility of log-risk, policy score and ``tail_share[DIMENSION]`` of
+    a panel, and those of responsiveness of a crowd.
 
     Where people labelled answers, ``people``, ``people_interval (bound)``, ``ppi`` and
     ``ppi_interval (bound)`` are estimates of ``debiased``, missing where it has none.
@@ -91,8 +95,16 @@ def _add_posterior(table: xr.Dataset, draws: xr.DataArray) -> xr.Dataset:
     table["posterior_median"] = draws.median(DRAWS, skipna=False)
     table["posterior_interval"] = central_interval(draws, level=table.attrs["level"])
     table["disagree"] = is_outside(table["posterior_median"], table["bootstrap_interval"])
-    table["disagree"] |= is_outside(table["observed"], table["posterior_interval"])
+    is_above = is_outside(table["observed"], table["posterior_interval"])
+    table["disagree"] |= is_above & ~_shows_no_harm(table["observed"])
     return table.assign_attrs(posterior_note=draws.attrs["note"])
+
+
+def _shows_no_harm(observed: xr.DataArray) -> xr.DataArray:
+    """Whether all values of a model are at their floor, (model); False for groups of a crowd."""
+    metrics = observed["metric"].isin(["policy_score", "volatility"])
+    harm = observed.where(metrics, drop=True)
+    return (abs(harm) <= ROUNDING).all("metric") & bool(metrics.any())
 
 
 def _prob_lowest(draws: xr.DataArray, decision: xr.Dataset) -> xr.DataArray:

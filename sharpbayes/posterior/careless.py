@@ -48,8 +48,8 @@ NOTE = (
     "The model cannot say why: a rater who reads the scale the other way round, or orders items as "
     "few others do, looks alike. p of no reading, of flagged raters: p value of scores that have "
     "nothing to do with the items. Where it is small, the scores follow the items as other raters "
-    "or other flagged ones see them: that rater probably reads, and sees them otherwise. Nobody is "
-    "left out of any other result."
+    "or other flagged ones see them: the rater may read, and see them otherwise; of those who do "
+    "not read one in twenty has a p of 0.05 or less. Nobody is left out of any other result."
 )
 
 

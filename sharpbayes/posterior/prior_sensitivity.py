@@ -62,8 +62,8 @@ def prior_sensitivity(
     ``parameter_sensitivity``, ``parameter_likelihood_sensitivity (prior)`` the largest of the
     parameters that have the prior.
 
-    A selection or a verdict moves where its quantities shift by more than twice their Monte Carlo
-    error; an order or tier where the probability shifts by :data:`MOVED` or more.
+    A selection, a verdict or an order moves where its quantities shift by more than twice their
+    Monte Carlo error; an order or tier where the probability shifts by :data:`MOVED` or more.
 
     Source: Kallioinen, Paananen, Buerkner and Vehtari 2024.
     """
@@ -144,7 +144,9 @@ def _decisions(
     moves = {"selection_moves": selected.any("model")}
     if "verdict" in after:
         moves["verdict_moves"] = (after["verdict"] != before["verdict"]) & shifts[0]
-    moves["order_moves"] = _order_moves(before["prob_less"], after["prob_less"])
+    moves["order_moves"] = _order_moves(
+        events["prob_less"], weight, before["prob_less"], after["prob_less"]
+    )
     tiers = [table["prob_tier"].argmax("tier") for table in (before, after)]
     gap = abs(after["prob_tier"] - before["prob_tier"]).max("tier")
     moves["tier_moves"] = (tiers[0] != tiers[1]) & (gap >= MOVED)
@@ -166,7 +168,8 @@ def _group_orders(hm: xr.DataArray, weight: xr.DataArray) -> xr.Dataset:
     known = hm.notnull() & other.notnull() & _same_grouping(hm)
     lower = ((hm < other) + 0.5 * (hm == other)).where(known)
     before, after = lower.mean(DRAWS, skipna=False), weighted_mean(lower, weight)
-    return xr.Dataset({"prob_less": after, "order_moves": _order_moves(before, after)})
+    moves = _order_moves(lower, weight, before, after)
+    return xr.Dataset({"prob_less": after, "order_moves": moves})
 
 
 def _same_grouping(hm: xr.DataArray) -> xr.DataArray:
@@ -178,11 +181,19 @@ def _same_grouping(hm: xr.DataArray) -> xr.DataArray:
     return xr.DataArray(same, {"group": groups, "other": groups}, ("group", "other"))
 
 
-def _order_moves(before: xr.DataArray, after: xr.DataArray) -> xr.DataArray:
-    """Whether the probability of an order passes one half by enough."""
+def _order_moves(
+    lower: xr.DataArray, weight: xr.DataArray, before: xr.DataArray, after: xr.DataArray
+) -> xr.DataArray:
+    """Whether the probability of an order passes one half by enough, and beyond its error."""
     passes = ((before > 0.5) & (after < 0.5)) | ((before < 0.5) & (after > 0.5))  # noqa: PLR2004
-    moves: xr.DataArray = passes & (abs(after - before) >= MOVED)
-    return moves
+    shift = abs(after - before)
+    moves: xr.DataArray = passes & (shift >= MOVED)
+    # Errors take every draw of every pair: only of pairs that may move.
+    others = np.flatnonzero(moves.any([dim for dim in moves.dims if dim != "other"]))
+    if not others.size:
+        return moves
+    error = shift_error(lower.isel(other=others), weight).reindex(other=moves["other"])
+    return moves & (shift > 2 * error)
 
 
 def _parameters(

@@ -8,8 +8,10 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd_evidence import CHANCE, runs_against
 from sharpbayes.errors import format_count, join_names
+from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.group_differences import GroupDifferences, size_of_group
+from sharpbayes.report.refits import refit_sentences
 from sharpbayes.report.stability import crowd_stability, suspect_scores
 from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, has_same_labels
 from sharpbayes.report.tables.declaration import View
@@ -28,8 +30,8 @@ from sharpbayes.report.wording import (
 WITHOUT = "without careless"
 # A smaller change of the responsiveness is not said.
 CARELESS_CHANGE = 0.01
-# Flagged raters with at most this p of their scores having nothing to do with the items read them.
-READING_P = 0.05
+# Of the flagged raters of whom the answer says that they read, so many at most do not, on average.
+FALSE_READING = 0.05
 BEST = "where 1 is best (harmonic mean of MPA and WRA)"
 
 
@@ -42,12 +44,13 @@ def crowd_answer(view: View) -> list[str]:
     sentences = [*suspect_scores(view), *answer.responsiveness(), *answer.against_labels()]
     if not has_same_labels(view):
         sentences += [*limits, *differences.harshness(), *prior_sentences(view)]
-        return [*sentences, *crowd_stability(view)]
+        return [*sentences, *refit_sentences(view), *crowd_stability(view)]
     sentences += [*differences.harshness(), differences.responsiveness()]
     sentences += [
         *differences.other_metric(),
         *differences.size_effect(),
         *prior_sentences(view),
+        *refit_sentences(view),
         *limits,
     ]
     return [*sentences, *crowd_stability(view)]
@@ -104,12 +107,12 @@ class CrowdAnswer:
             )
         else:
             return
-        reading = int((self.view.group("careless")["reading_p"] <= READING_P).sum())
-        if reading:
+        if reading := _count_readers(self.view):
             yield (
                 f"Of them {reading} {'give' if reading > 1 else 'gives'} scores that follow the "
-                f"items all the same (p of no reading at most {READING_P}): an opinion of their "
-                "own or a scale read from its other end is likelier than carelessness."
+                "items all the same (p of no reading, corrected over flagged raters by Benjamini "
+                f"and Hochberg, at most {FALSE_READING}): an opinion of their own, or a scale read "
+                "from its other end, gives such scores."
             )
 
     def _agreement(self) -> str:
@@ -206,6 +209,15 @@ class CrowdAnswer:
                 f"{CHANCE} (AUC-ROC; ties count half). See which end of the scale is harm, and "
                 "which label is unsafe."
             )
+
+
+def _count_readers(view: View) -> int:
+    """How many flagged raters give scores that follow the items.
+
+    Of 12 who click one has an uncorrected p of 0.05 in half of all crowds.
+    """
+    corrected = benjamini_hochberg(view.group("careless")["reading_p"].to_numpy())
+    return int((corrected <= FALSE_READING).sum())
 
 
 def _flagged(count: int) -> str:

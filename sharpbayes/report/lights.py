@@ -9,6 +9,7 @@ from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.lowest import observed_lowest
 from sharpbayes.report.panel_answer import PanelAnswer
+from sharpbayes.report.refits import other_selections
 from sharpbayes.report.stability import (
     METRICS,
     NO_CHANGE,
@@ -251,6 +252,9 @@ def _objection_to_fit(view: View) -> str:
         return "does not know the labels"
     if "joint/disagree" in view and "profile" in view and PanelAnswer(view).is_disputed:
         return "the bootstrap disputes which model is lowest"
+    if "sensitivity/selected" in view and (fits := other_selections(view)):
+        verb = "fit selects" if len(fits) == 1 else "fits select"
+        return f"{len(fits)} other {verb} other models"
     return ""
 
 

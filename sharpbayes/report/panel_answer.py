@@ -35,6 +35,7 @@ from sharpbayes.report.panel_decision import (
     worst_dimension_sentence,
 )
 from sharpbayes.report.posterior_lowest import describe_lowest, list_others
+from sharpbayes.report.refits import refit_sentences
 from sharpbayes.report.refusals import refusal_sentences
 from sharpbayes.report.stability import METRICS, chance_of_lowest, panel_stability, suspect_scores
 from sharpbayes.report.tables.debiased import people_sentences
@@ -75,6 +76,7 @@ def panel_answer(view: View) -> list[str]:
     sentences += [] if answer.is_disputed else answer.disagreement()
     if is_fitted(view):
         sentences += [*order_changes(view.results), *prior_sentences(view)]
+        sentences += refit_sentences(view)
     sentences += [*missing_sentences(view), *people_sentences(view)]
     sentences += answer.tolerance()
     if is_fitted(view):

@@ -66,6 +66,21 @@ def test_an_interval_without_the_other_centre_disagrees(draws):
     assert not joint_table(groups, level=0.8)["disagree"].any()
 
 
+def test_a_model_without_harm_lies_below_its_posterior_without_a_disagreement(draws):
+    groups = panel_groups(np.abs(draws) + 1e-4)
+    groups["profile"] = profile([0.0, 3.0])
+    table = joint_table(groups, level=0.8).sel(metric="mean")
+    assert (table["observed"] < table["posterior_interval"].sel(bound="lower"))[0]
+    assert table["disagree"].values.tolist() == [False, True]
+    # The bootstrap's interval still has to contain the median.
+    groups["posterior_profile"] = profile(np.abs(draws) + 5.0, "chain", "draw", interval_note="")
+    assert joint_table(groups, level=0.8)["disagree"].sel(metric="mean")[0]
+    # Harm on one prompt is no floor.
+    groups = panel_groups(np.abs(draws) + 1.0)
+    groups["profile"] = profile([0.01, 3.0])
+    assert joint_table(groups, level=0.8)["disagree"].sel(metric="mean")[0]
+
+
 def test_who_is_lowest_is_that_of_the_decision_for_its_criterion(draws):
     lowest = joint_table(panel_groups(draws), level=0.8)["prob_lowest"]
     np.testing.assert_array_equal(lowest.sel(metric="cvar"), [0.2, 0.8])

@@ -10,7 +10,8 @@ from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.prior import draw_prior
 from sharpbayes.metrics.stats.draws import DRAWS
 from sharpbayes.posterior.fit_data import replicate_draws
-from sharpbayes.posterior.prior_sensitivity import ALL_PRIORS, prior_sensitivity
+from sharpbayes.posterior.power_scaling import weighted_mean
+from sharpbayes.posterior.prior_sensitivity import ALL_PRIORS, _order_moves, prior_sensitivity
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import open_results
@@ -123,6 +124,22 @@ def test_a_verdict_that_a_prior_moves_is_found():
     table = prior_sensitivity(metrics, groups | restricted, draws, level=0.95)
     assert (table["verdict"] == decided).all()
     assert not table["verdict_moves"].any()
+
+
+def test_an_order_that_shifts_by_no_more_than_its_error_does_not_move():
+    """Of few draws one that weighs much carries the order across one half."""
+    is_lower, weight = np.arange(40) < 21, np.where(np.arange(40) == 39, 12.0, 1.0)
+    for repeats, expected in ((1, False), (100, True)):
+        order = np.random.default_rng(1).permutation(40 * repeats)
+        lower, share = (
+            xr.DataArray(np.tile(x, repeats)[order].reshape(4, -1).astype(float), dims=DRAWS)
+            for x in (is_lower, weight)
+        )
+        lower, share = lower.expand_dims(other=["b"]), share / share.sum()
+        before, after = lower.mean(DRAWS), weighted_mean(lower, share)
+        assert before.item() > 0.5
+        assert after.item() < before.item() - 0.1
+        assert bool(_order_moves(lower, share, before, after)) == expected
 
 
 @pytest.mark.parametrize("name", ["fitted_panel", "fitted_crowd"])

@@ -97,6 +97,19 @@ def evidence(models, *, tail=10.0, saturated=0, limits=(), carried=ALL, companio
     )
 
 
+def refits(selected, *, failed=()):
+    """Return other fits of a study that selects b: which model each selects, which failed."""
+    labels, models = ["baseline", *selected], np.array(["a", "b", "c"])
+    is_selected = np.array([models == name for name in ("b", *selected.values())])
+    return xr.Dataset(
+        {
+            "selected": (("refit", "weights", "model"), is_selected[:, None]),
+            "converged": ("refit", [int(label not in failed) for label in labels]),
+        },
+        {"refit": labels, "weights": ["weights"], "model": models},
+    )
+
+
 def by_mean(settings, lowest):
     """Return the stability with a model that is lowest by the mean without each judge."""
     judges = settings["value"].to_numpy()

@@ -37,6 +37,8 @@ FAR_SDS = 0.5
 TINY = float(np.finfo(float).tiny)
 # A smaller shift of a mean, in posterior sds, is not told as a number.
 SHOWN_SHIFT, NO_SHIFT = 0.001, "less than 0.001 of its posterior sd"
+# A smaller share would be told as 0.00%.
+SHOWN_SHARE, NO_SHARE = 0.0001, "below 0.01%"
 # What is called a limit in `shortfall`.
 LIMITS = ("R-hat", "ESS", "divergences", "E-BFMI", "depth")
 # What is missing of an acceptance of 1 is divided by this where transitions diverged.
@@ -47,7 +49,9 @@ MAX_LENGTH_FACTOR = 8
 rhat_of, ess_of = (partial(s, method="identity") for s in (array_stats.rhat, array_stats.ess))
 
 
-def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
+def check_convergence(
+    trace: xr.DataTree, sampler: Sampler, *, can_retry: bool = False
+) -> xr.Dataset:
     """Return ``rhat``, ``ess_bulk``, ``ess_tail`` by parameter, how sampling went, the verdict.
 
     R-hat is rank-normalised split R-hat, ESS bulk and tail (Vehtari et al. 2021), E-BFMI that of
@@ -66,7 +70,8 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     ``shortfall`` is how many times each limit is missed, at most 1 where it is met.
 
     ``converged`` is 1 if every limit of the sampler is met. The attributes ``convergence_issues``
-    and ``suggestions`` say what failed, the likely cause and what to try.
+    and ``suggestions`` say what failed, the likely cause and what to try: ``--retry`` only where it
+    ``can_retry``.
     """
     posterior = trace["posterior"].to_dataset()
     labels, values = stack_parameters(posterior)
@@ -101,7 +106,7 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
         *_sampling_issues(table, sampler),
     ]
     where = _where_diverged(table, values, diverging)
-    suggestions = _suggest(table, where, sampler) if issues else ()
+    suggestions = _suggest(table, where, sampler, can_retry=can_retry) if issues else ()
     table.attrs["divergence_note"] = _describe_divergences(table, where)
     table["converged"] = np.int8(not issues)
     table.attrs["convergence_issues"] = "; ".join(issues)
@@ -286,7 +291,7 @@ def _sampling_issues(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
         )
 
 
-def _suggest(table: xr.Dataset, where: str, sampler: Sampler) -> Iterator[str]:
+def _suggest(table: xr.Dataset, where: str, sampler: Sampler, *, can_retry: bool) -> Iterator[str]:
     """Yield likely causes and what to try, the most telling first."""
     if float(table["shortfall"].sel(limit="divergences")) > 1:
         target = raise_acceptance(sampler.target_accept)
@@ -314,7 +319,7 @@ def _suggest(table: xr.Dataset, where: str, sampler: Sampler) -> Iterator[str]:
             "Energies change little from draw to draw: the tails of the posterior are heavy, "
             "mostly from an sd that few levels inform. Try more draws, or a tighter prior for it."
         )
-    yield from _suggest_length(table, sampler)
+    yield from _suggest_length(table, sampler, can_retry=can_retry)
 
 
 def _describe_divergences(table: xr.Dataset, where: str) -> str:
@@ -322,12 +327,14 @@ def _describe_divergences(table: xr.Dataset, where: str) -> str:
     if not (count := int(table["divergences"])):
         return ""
     verb, shift = "transition", _largest(table["divergence_shift"].to_numpy())
+    diverged = float(table["divergence_share"])
+    share = f"{diverged:.2%}" if diverged >= SHOWN_SHARE else NO_SHARE
     if count > 1:
         verb = "transitions"
     by = f"{shift:.3f} of its posterior sd at most" if shift >= SHOWN_SHIFT else NO_SHIFT
     return (
-        f"{count} {verb} diverged ({float(table['divergence_share']):.2%}){where}. Counted twice, "
-        f"these draws move the mean of a parameter by {by}."
+        f"{count} {verb} diverged ({share}){where}. Counted twice, these "
+        f"draws move the mean of a parameter by {by}."
     )
 
 
@@ -346,17 +353,18 @@ def _where_diverged(table: xr.Dataset, values: Floats, diverging: NDArray[np.boo
     return f" mostly where {names[rows[largest]]} is {end}"
 
 
-def _suggest_length(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
+def _suggest_length(table: xr.Dataset, sampler: Sampler, *, can_retry: bool) -> Iterator[str]:
     """Say how many draws would be enough if nothing else is wrong."""
     ess = np.fmin(table["ess_bulk"].to_numpy(), table["ess_tail"].to_numpy())
     smallest, rhat = np.nanmin(ess, initial=np.inf), np.nanmax(table["rhat"].values, initial=0.0)
     factor = sampler.target_ess / max(float(smallest), 1.0)
     key, most = "max_draws" if sampler.draws is None else "draws", sampler.lengths[-1]
+    retry = ", or --retry" * can_retry
     if smallest >= sampler.target_ess:
         if sampler.max_rhat <= rhat <= SEPARATE_RHAT:
-            yield f"Chains nearly agree: try --set sampler.{key}={2 * most}, or --retry."
+            yield f"Chains nearly agree: try --set sampler.{key}={2 * most}{retry}."
     elif factor > MAX_LENGTH_FACTOR:
         yield "The chains move so slowly that more draws alone will hardly help."
     else:
         draws = int(np.ceil(most * factor * 1.2 / 100.0) * 100)
-        yield f"Mixing is slow: about --set sampler.{key}={draws} should do, or --retry."
+        yield f"Mixing is slow: about --set sampler.{key}={draws} should do{retry}."

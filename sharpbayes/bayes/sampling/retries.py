@@ -22,7 +22,7 @@ from sharpbayes.spec.study import Sampler
 # Each attempt to converge has this many times the tuning and the draws of the one before. Of chains
 # that mix, R-hat - 1 and 1 / ESS fall by as much.
 LENGTH_FACTOR = 2
-# What shorter chains miss a limit by is too uncertain to tell a pace from.
+# What chains of fewer draws miss a limit by is too uncertain to tell a pace from.
 PACE_FROM = 2000
 # At shorter lengths few parameters, to which the strict limits apply, are asked first.
 ASK_ALL_FROM = 1000
@@ -60,8 +60,7 @@ class StoppingRule:
             self.final = table
             return True
         remaining = sum(further > length for further in self.sampler.lengths)
-        before = self.before if length >= PACE_FROM else None
-        self.reason = explain_stop(trace, table, before, remaining=remaining)
+        self.reason = explain_stop(trace, table, self.before, remaining=remaining)
         self.before, self.final = table, table if self.reason else None
         return bool(self.reason)
 
@@ -101,7 +100,8 @@ def sample_until_converged(
         progress(Phase.CONVERGENCE)
         # Draws that were found long enough have been checked.
         table = trace.attrs.get("diagnostics")
-        table = check_convergence(trace, sampler) if table is None else table
+        if table is None:
+            table = check_convergence(trace, sampler, can_retry=not retries)
         # What was asked for: a sampler says it of the lengths that it chose from.
         length, reason = (trace.attrs.get(name) for name in ("length", "reason"))
         length = length or sampler.lengths[-1]
@@ -165,7 +165,7 @@ def explain_stop(
             f"each chain mixes well by itself and they disagree on {labels[worst]}, so that they "
             "explore different regions of the posterior; more draws do not join them"
         )
-    if before is None:
+    if before is None or values.shape[-1] < PACE_FROM:
         return ""
     for limit in map(str, table["limit"].to_numpy()):
         last, now = (float(t["shortfall"].sel(limit=limit)) for t in (before, table))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import xarray as xr
 
 from sharpbayes.errors import format_list, join_names
+from sharpbayes.report.refits import has_prior_refits
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import MISSING, number, probability
 from sharpbayes.report.tables.panel import labels_where, pairs_where
@@ -16,6 +17,7 @@ ALL_PRIORS = "all priors"
 COUNTED = {0.5: "half", 2.0: "twice"}
 # Changes that a sentence and a cell list.
 MOST_MOVES = 3
+REQUEST = ": fit again with `[sensitivity] priors = [0.5, 2.0]`"
 # Of fewer draws the weights are noise, and the answer says nothing.
 MIN_DRAWS = 100
 
@@ -48,8 +50,11 @@ def _powers(view: View) -> list[Labels]:
     return [{"power": power} for power in view.coordinate(f"{GROUP}/power")]
 
 
-def _moves(row: View) -> Iterator[str]:
-    """What a prior does when it counts so often, what matters most first."""
+def _moves(row: View, *, named: set[str] | None = None) -> Iterator[str]:
+    """What a prior does when it counts so often, what matters most first.
+
+    Of orders only those with a model that is named, where names are given.
+    """
     if f"{GROUP}/selection_moves" in row and bool(_at(row, "selection_moves")):
         names = labels_where(_at(row, "selected"))
         others = labels_where(row["decision/selected"])
@@ -64,11 +69,19 @@ def _moves(row: View) -> Iterator[str]:
                 f"{after})"
             )
     for pair in pairs_where(_at(row, "order_moves")):
-        yield f"changes the order of {join_names(list(pair.values()))}"
+        if named is None or named & {*pair.values()}:
+            yield f"changes the order of {join_names(list(pair.values()))}"
     if f"{GROUP}/tier_moves" in row:
         for model in labels_where(_at(row, "tier_moves")):
             tier = int(_at(row, "prob_tier").sel(model=model).idxmax("tier"))
             yield f"puts {model} in tier {tier}"
+
+
+def _named_models(view: View) -> set[str] | None:
+    """The models that the answer names; None of a crowd, of whose groups it states every order."""
+    if f"{GROUP}/selected" not in view:
+        return None
+    return {_best(view), *labels_where(view["decision/selected"])}
 
 
 def _names(models: list[str]) -> str:
@@ -150,18 +163,22 @@ TABLES = (
 
 
 def prior_sentences(view: View) -> Iterator[str]:
-    """Yield which priors move a decision, and of which the weights of draws do not tell."""
+    """Yield which priors move the answer, and of which the weights of draws do not tell.
+
+    It does not ask for refits that the results hold.
+    """
     if GROUP not in view or not is_fitted(view):
         return
     if int(view.group(GROUP).attrs["draws"]) < MIN_DRAWS:
         return
-    moved, unreliable, moving = [], [], set()
-    for prior in _priors(view):
+    named, moved, moving = _named_models(view), [], set()
+    unreliable: dict[str, list[str]] = {}
+    for prior in _priors(view, named):
         for power in _powers(view):
             row, counted = view.select({"prior": prior, **power}), COUNTED[power["power"]]
-            texts = list(_moves(row))
+            texts = list(_moves(row, named=named))
             if not _is_trusted(row) and (texts or _is_sensitive(row)):
-                unreliable.append(_subject(prior))
+                unreliable.setdefault(prior, []).append(counted)
             elif texts:
                 listed = join_names(texts[:MOST_MOVES])
                 moving.add(prior)
@@ -172,13 +189,18 @@ def prior_sentences(view: View) -> Iterator[str]:
         which = "a prior" if len(moving) == 1 else "priors"
         yield f"The answer depends on {which}: {'; '.join(moved[:MOST_MOVES])}{rest}."
     if unreliable:
-        limit = number(view.group(GROUP).attrs["good_k"], 2)
-        priors = list(dict.fromkeys(unreliable))
-        yield (
-            f"Whether {join_names(priors)} {'move' if len(priors) > 1 else 'moves'} the answer, "
-            f"weights of draws do not tell (Pareto k above {limit}): fit again with `[sensitivity] "
-            "priors = [0.5, 2.0]`."
-        )
+        yield _unreliable_weights(view, unreliable)
+
+
+def _unreliable_weights(view: View, unreliable: dict[str, list[str]]) -> str:
+    """Of which priors, counted how often, the weights do not tell, and what would."""
+    limit = number(view.group(GROUP).attrs["good_k"], 2)
+    priors = [f"{_subject(x)} (counted {join_names(n)})" for x, n in unreliable.items()]
+    request = "" if has_prior_refits(view) else REQUEST
+    return (
+        f"Whether {join_names(priors)} {'move' if len(priors) > 1 else 'moves'} the answer, "
+        f"weights of draws do not tell (Pareto k above {limit}){request}."
+    )
 
 
 def _subject(prior: str) -> str:
@@ -191,8 +213,9 @@ def _is_sensitive(row: View) -> bool:
     return bool((_at(row, "sensitivity") >= float(row.group(GROUP).attrs["sensitive"])).any())
 
 
-def _priors(view: View) -> list[str]:
+def _priors(view: View, named: set[str] | None) -> list[str]:
     """Single priors; all together where no single one moves anything."""
     together, *single = map(str, view.coordinate(f"{GROUP}/prior"))
     rows = (view.select({"prior": prior, **power}) for prior in single for power in _powers(view))
-    return single if any(next(_moves(row), "") for row in rows) else [*single, together]
+    is_moved = any(next(_moves(row, named=named), "") for row in rows)
+    return single if is_moved else [*single, together]

@@ -257,6 +257,15 @@ def test_a_shift_that_rounds_to_nothing_is_no_number(rng):
     )
 
 
+def test_a_share_of_divergences_that_rounds_to_nothing_is_no_zero(rng):
+    x = rng.normal(size=(CHAINS, 4 * DRAWS))
+    diverging = np.zeros(x.shape, dtype=bool)
+    diverging.flat[np.abs(x).argmin()] = True
+    table = check_convergence(trace_of(rng, size=x.shape, x=x, diverging=diverging), Sampler())
+    note = table.attrs["divergence_note"]
+    assert note.startswith("1 transition diverged (below 0.01%). Counted twice, ")
+
+
 def test_few_divergences_that_bias_a_parameter_fail(rng):
     x = rng.normal(size=(CHAINS, DRAWS))
     x.flat[::130] = 8.0

@@ -75,13 +75,35 @@ def test_retry_stops_where_chains_explore_different_regions(rng):
 
 
 def test_retry_stops_where_the_remaining_attempts_do_not_reach_a_limit(rng):
-    sample, asked = attempts(rng, keeps=(0.995,) * 9)
+    sample, asked = attempts(rng, keeps=(0.998,) * 9)
     _, table = sample_until_converged(
-        sample, Sampler(tune=300, draws=400), seed=5, retries=3, progress=ignore
+        sample, Sampler(tune=300, draws=1000), seed=5, retries=3, progress=ignore
     )
     assert len(asked) == table.attrs["attempts"] == 2
     assert "--retry stops after attempt 2: " in table.attrs["suggestions"]
     assert "the remaining attempts do not reach it." in table.attrs["suggestions"]
+
+
+def test_retry_takes_no_pace_from_short_chains(rng):
+    """A second attempt that misses more than the first says little of the third."""
+    sample, asked = attempts(rng, keeps=(0.9, 0.99, 0.5, 0.5))
+    _, table = sample_until_converged(
+        sample, Sampler(tune=50, draws=50, max_rhat=1.05), seed=5, retries=3, progress=ignore
+    )
+    assert len(asked) >= 3
+    assert "--retry stops" not in table.attrs["suggestions"]
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_retry_is_suggested_only_where_it_was_not_used(retries, rng):
+    sample, asked = attempts(rng, keeps=(0.9,) * 2)
+    _, table = sample_until_converged(
+        sample, Sampler(tune=50, draws=400), seed=5, retries=retries, progress=ignore
+    )
+    assert not bool(table["converged"])
+    assert len(asked) == retries + 1
+    assert "about --set sampler.draws=" in table.attrs["suggestions"]
+    assert table.attrs["suggestions"].endswith(" should do, or --retry.") == (retries == 0)
 
 
 def test_retry_stops_where_draws_are_missing(rng):

@@ -123,13 +123,22 @@ def test_the_answer_says_what_careless_raters_change(results):
     reads["reading_p"][1] = 0.01
     results["careless"] = xr.DataTree(reads)
     assert list(CrowdAnswer(View(results))._careless())[1:] == [
-        "Of them 1 gives scores that follow the items all the same (p of no reading at most 0.05): "
-        "an opinion of their own or a scale read from its other end is likelier than carelessness."
+        "Of them 1 gives scores that follow the items all the same (p of no reading, corrected "
+        "over flagged raters by Benjamini and Hochberg, at most 0.05): an opinion of their own, or "
+        "a scale read from its other end, gives such scores."
     ]
     group = results["responsiveness_careless"].to_dataset()
     same = group.assign(hm=group["hm"] * 0.0 + 0.55)
     results["responsiveness_careless"] = xr.DataTree(same)
     assert list(CrowdAnswer(View(results))._careless()) == []
+
+
+def test_a_small_p_among_many_flagged_raters_shows_no_reading(results):
+    careless = results["careless"].to_dataset().assign(reading_p=("rater", [0.9, 0.04, 0.5, 0.7]))
+    results["careless"] = xr.DataTree(careless)
+    assert len(list(CrowdAnswer(View(results))._careless())) == 1
+    results["careless"] = xr.DataTree(careless.assign(reading_p=careless["reading_p"] / 4))
+    assert "Of them 1 gives scores" in list(CrowdAnswer(View(results))._careless())[-1]
 
 
 def test_the_figure_has_every_rater_in_order(results):

@@ -5,7 +5,7 @@ import xarray as xr
 
 from sharpbayes.report.tables.declaration import View, build_tables
 from sharpbayes.report.tables.prior_sensitivity import TABLES, prior_sentences
-from tests.report.hand_made import add, fitted_panel
+from tests.report.hand_made import add, fitted_panel, refits
 
 PRIORS, POWERS, MODELS = ["all priors", "sd_prompt", "sd_judge"], [0.5, 2.0], ["a", "b", "c"]
 
@@ -106,8 +106,8 @@ def test_weights_that_are_not_reliable_are_said_where_a_prior_matters():
     assert sentences(results(pareto_k=(where, 0.9))) == []
     tree = results(pareto_k=(where, 0.9), sensitivity=({"prior": "sd_prompt", "model": "a"}, 0.2))
     assert sentences(tree) == [
-        "Whether the prior of sd_prompt moves the answer, weights of draws do not tell (Pareto k "
-        "above 0.63): fit again with `[sensitivity] priors = [0.5, 2.0]`."
+        "Whether the prior of sd_prompt (counted half) moves the answer, weights of draws do not "
+        "tell (Pareto k above 0.63): fit again with `[sensitivity] priors = [0.5, 2.0]`."
     ]
 
 
@@ -118,9 +118,27 @@ def test_two_priors_are_spoken_of_as_two():
     assert sentences(tree)[0].startswith("The answer depends on priors: the prior of sd_prompt, ")
     tree["prior_sensitivity"]["pareto_k"][:] = 0.9
     assert sentences(tree) == [
-        "Whether the prior of sd_prompt and the prior of sd_judge move the answer, weights of "
-        "draws do not tell (Pareto k above 0.63): fit again with `[sensitivity] priors = "
-        "[0.5, 2.0]`."
+        "Whether the prior of sd_prompt (counted twice) and the prior of sd_judge (counted twice) "
+        "move the answer, weights of draws do not tell (Pareto k above 0.63): fit again with "
+        "`[sensitivity] priors = [0.5, 2.0]`."
+    ]
+
+
+def test_an_order_of_models_that_the_answer_does_not_name_is_not_the_answer():
+    where = {"prior": "sd_judge", "power": 2.0, "model": "a"}
+    tree = results(order_moves=({**where, "other": "c"}, True))
+    assert sentences(tree) == []
+    [table] = build_tables(TABLES, tree)
+    assert table.rows[2][2] == "twice: changes the order of a and c"
+
+
+def test_refits_that_the_results_hold_are_not_asked_for():
+    where = {"prior": "sd_prompt", "power": 0.5}
+    tree = results(pareto_k=(where, 0.9), sensitivity=({"prior": "sd_prompt", "model": "a"}, 0.2))
+    tree = add(tree, sensitivity=refits({"priors x 0.5": "b", "priors x 2": "b"}))
+    assert sentences(tree) == [
+        "Whether the prior of sd_prompt (counted half) moves the answer, weights of draws do not "
+        "tell (Pareto k above 0.63)."
     ]
 
 
