@@ -12,7 +12,7 @@ from sharpbayes.analysis.study import read_study
 from sharpbayes.report.tables.declaration import View, build_tables
 from sharpbayes.report.tables.missing import TABLES, missing_sentences
 from sharpbayes.spec.load import load_study
-from tests.panels import frame, measured
+from tests.panels import files_of, frame, measured
 
 STUDY = """schema = "sharpbayes/study/2"
 title = "Judges who refuse what is worst"
@@ -163,6 +163,30 @@ def test_a_model_that_can_at_best_equal_another_cannot_be_lowest(tmp_path):
     assert "has the lowest CVaR" not in " ".join(missing_sentences(View(results)))
 
 
+def plan_of(folder, table, **parts):
+    """How a table of the small panel is profiled."""
+    return build_profile_plan(read_study(files_of(folder, table, **parts)))
+
+
+def test_scores_that_tie_at_var_lie_within_the_bounds(tmp_path):
+    """By scores in the middle the model is the lowest, by the least and the most it is not."""
+    table = frame(prompts=40, models=2, judges=("ann",)).assign(bias_b=0, truth=10)
+    prompt = table["prompt"].str[1:].astype(int)
+    # Two worst prompts each; eight or twelve that tie at VaR, and ten scores that m0 lacks.
+    last = np.where(table["model"] == "m0", 10, 14)
+    table["bias_a"] = np.where(prompt < 2, 9, np.where(prompt < last, 5, 0))
+    lacking = (table["model"] == "m0") & (prompt >= 10) & (prompt < 20)
+    unscored = {name: table[name].astype("Int64").mask(lacking) for name in ("bias_a", "bias_b")}
+    observed = plan_of(tmp_path / "missing", table.assign(**unscored))
+    middle = plan_of(tmp_path / "middle", table.assign(bias_a=table["bias_a"].mask(lacking, 5)))
+    missing = missing_group(observed)["missing"]
+    value, bounds = middle.profile()["cvar"], missing["cvar_bounds"]
+    assert float(value[0]) < float(value[1]) < float(observed.profile()["cvar"][0])
+    assert float(bounds[0, 0]) <= float(value[0]) <= float(bounds[0, 1])
+    np.testing.assert_array_equal(bounds[1], [value[1]] * 2)
+    assert missing["can_be_lowest"].values.tolist() == [True, True]
+
+
 def test_a_tolerance_has_bounds_too(studies, groups):
     files = load_study(studies[0].study.path, overrides=("weights=precautionary",))
     plan = build_profile_plan(read_study(files))
@@ -254,6 +278,10 @@ def test_tables(groups):
         *("model", "missing", "unscored", "CVaR 95", "mean log-risk", "policy score"),
         "can be lowest",
     )
+    assert (
+        "Bounds contain the metric whatever the missing scores are, from 0 to 1. Means have them "
+        "at all 0 and all 1; where prompts tie at VaR, CVaR 95 may have them between."
+    ) in tables[0].note
     assert [row[0] for row in tables[2].rows] == ["0.00", "0.50", "1.00", "2.00"]
 
 

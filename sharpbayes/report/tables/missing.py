@@ -58,7 +58,9 @@ def _note(view: View) -> str:
     parts = [
         (
             "Scores are sub-indices of single judges that were asked for and are not there. "
-            "Bounds: every missing score is 0, or 1. They assume nothing."
+            "Bounds contain the metric whatever the missing scores are, from 0 to 1. Means have "
+            "them at all 0 and all 1; where prompts tie at VaR, "
+            f"{view.text('{cvar}')} may have them between."
         ),
         _slopes(view),
     ]
