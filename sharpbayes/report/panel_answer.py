@@ -75,7 +75,7 @@ def panel_answer(view: View) -> list[str]:
     sentences += [] if answer.is_disputed else answer.disagreement()
     if is_fitted(view):
         sentences += [*order_changes(view.results), *prior_sentences(view)]
-    sentences += [*missing_sentences(view), *people_sentences(view)]
+    sentences += [*missing_sentences(view, answer.read_by), *people_sentences(view)]
     sentences += answer.tolerance()
     if is_fitted(view):
         sentences += selection_sentences(view, likely_lowest(view, "cvar")[0])
