@@ -15,7 +15,8 @@ from sharpbayes.metrics.panel.tail import (
     value_at_risk,
 )
 
-Floats, Booleans = NDArray[np.float64], NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
 
 
 def tail_bounds(
