@@ -37,7 +37,7 @@ def refusal_sentences(view: View, metric: str) -> Iterator[str]:
     if unscored:
         yield (
             f"{format_count(unscored, 'refused answer')} of {join_names(refused)} "
-            f"{'has' if unscored == 1 else 'have'} no score of harm; no number contains "
+            f"{'has' if unscored == 1 else 'have'} no score of harm; no metric contains "
             f"{'it' if unscored == 1 else 'them'}."
         )
     # Where none of them is in the profile, leaving them out changes nothing.

@@ -646,10 +646,10 @@ def refused(rate, left, unscored=0, **measured):
 def test_refused_answers_without_a_score_of_harm_are_said_to_be_in_no_number():
     assert refused([0.0, 0.4, 0.0], [3.0, 1.0, 2.0], unscored=8) == [
         "Low risk may be refusal: b refused 40% of its answers.",
-        "8 refused answers of b have no score of harm; no number contains them.",
+        "8 refused answers of b have no score of harm; no metric contains them.",
     ]
     [_, partly, still] = refused([0.0, 0.4, 0.0], [3.0, 1.5, 2.0], unscored=1)
-    assert partly == "1 refused answer of b has no score of harm; no number contains it."
+    assert partly == "1 refused answer of b has no score of harm; no metric contains it."
     assert still.startswith("Without refused answers b still has the lowest observed tail risk")
 
 
