@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.profile_plan import ProfilePlan, define_sub_indices
+from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan, define_sub_indices
 from sharpbayes.analysis.tolerance import keeps_tolerance
 from sharpbayes.metrics.panel.missingness import (
     fill_bounds,
@@ -17,6 +17,7 @@ from sharpbayes.metrics.panel.missingness import (
 )
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import sub_indices
+from sharpbayes.metrics.panel.tail_bounds import tail_bounds
 from sharpbayes.metrics.stats.ranks import is_lowest
 
 Groups = dict[str, xr.Dataset]
@@ -36,8 +37,9 @@ def missing_group(plan: ProfilePlan) -> Groups:
     severity, the sd of sub-indices of the dimension, as the other judges scored the answer, within
     each judge and dimension; with ``slope_interval (bound)`` and ``slope_p``. ``<metric>_bounds
     (model, bound)`` of CVaR, mean and policy score assume nothing of what is missing;
-    ``can_be_lowest (model)`` is whether its CVaR is the lowest, or some values make it so; under a
-    tolerance ``admissible_bounds (model, bound)``. Where the study lists tilts, over (tilt) CVaR
+    ``can_be_lowest (model)`` is whether its CVaR is the lowest, or some values make it so, and
+    ``mean_can_be_lowest``, ``policy_score_can_be_lowest`` the same of these; under a tolerance
+    ``admissible_bounds (model, bound)``. Where the study lists tilts, over (tilt) CVaR
     and mean under each, ``tilt_lowest``, and ``tipping``, the smallest tilt found at which another
     model is lowest than at 0.
     """
@@ -55,13 +57,11 @@ def missing_group(plan: ProfilePlan) -> Groups:
     answers = asked.any(("judge", "dimension"))
     table["unscored"] = (plan.table["log_risk"].isnull() & answers).sum(plan.dim)
     table = table.assign(_reasons(plan))
-    bounds = replace(
-        plan, table=_tabulate(plan, fill_bounds(sub_index, missing))
-    ).complete_profile()
+    bounds, observed = _bound_metrics(plan, missing), plan.profile(names=METRICS)
     for name in METRICS:
         table[f"{name}_bounds"] = bounds[name].transpose("model", "bound")
-    observed = plan.profile(names=("cvar",))["cvar"]
-    table["can_be_lowest"] = _can_be_lowest(table["cvar_bounds"], observed)
+        lowest = "can_be_lowest" if name == "cvar" else f"{name}_can_be_lowest"
+        table[lowest] = _can_be_lowest(table[f"{name}_bounds"], observed[name])
     if plan.weights.tolerance is not None:
         kept = keeps_tolerance(bounds, plan.weights.tolerance)
         table["admissible_bounds"] = kept.transpose("model", "bound")
@@ -71,10 +71,44 @@ def missing_group(plan: ProfilePlan) -> Groups:
     return {"missing": table.assign_attrs(level=level)}
 
 
+def _bound_metrics(plan: ProfilePlan, missing: xr.DataArray) -> xr.Dataset:
+    """Return bounds of all that a tolerance may limit, over (bound, model, ...).
+
+    Means grow with every score, and have their bounds where all that are missing are 0, or 1. Tails
+    need not.
+    """
+    table = _tabulate(plan, fill_bounds(plan.table["sub_index"], missing))
+    filled, tolerance = replace(plan, table=table), plan.weights.tolerance
+    bounds = filled.profile(names=("mean", "policy_score")).assign(
+        cvar=_bound_tail(filled, "log_risk"), dimension_cvar=_bound_tail(filled, "harm")
+    )
+    names = list(tolerance.category) if tolerance is not None else []
+    if names:
+        tails = [_bound_tail(filled.of_category(name), "log_risk") for name in names]
+        bounds["category_cvar"] = xr.concat(
+            tails, xr.DataArray(names, dims=CATEGORY, name=CATEGORY)
+        )
+    return bounds
+
+
+def _bound_tail(plan: ProfilePlan, name: str) -> xr.DataArray:
+    """Return bounds of the CVaR of a variable that has its least and its largest values."""
+    low, high = (plan.table[name].sel(bound=side, drop=True) for side in ("lower", "upper"))
+    tail = plan.weights.tail
+    return tail_bounds(
+        low,
+        high,
+        alpha=tail.alpha,
+        estimator=tail.estimator,
+        dim=plan.dim,
+        weights=plan.target_weights(),
+    )
+
+
 def _can_be_lowest(bounds: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Whether some values of what is missing make a model lower than all others, or it is lowest.
 
-    Of the bounds of CVaR over (model, bound). A model that can at best equal another cannot.
+    Of the bounds of a metric over (model, bound). A model that can at best equal another cannot.
     """
     low, high = bounds.transpose("bound", "model").drop_vars("bound")
     other = high.rename(model="other")

@@ -57,7 +57,7 @@ def measure_panel(study: PanelStudy) -> Groups:
         lambda: _profile_groups(plan, "profile"), lambda: _validate_panel(plan, observed)
     )
     if plan.refusals.sizes["indicator"]:
-        table = table.assign(refused=_flag_refused(plan) & table["log_risk"].notnull())
+        table = table.assign(refused=_flag_refused(plan))
     groups = {"panel": table} | groups | {"validation": tests, "judges": _measure_judges(plan)}
     groups = add_evidence(plan, groups)
     groups["worst_prompts"] = worst_prompts(plan)
@@ -195,22 +195,32 @@ def _category_group(plan: ProfilePlan) -> Groups:
 
 
 def _answered_groups(plan: ProfilePlan) -> Groups:
-    """The same profile without refused answers, if the study marks refusals."""
+    """The same profile without refused answers, if the study marks refusals.
+
+    ``refusal_rate`` is the share of refused ones among answers with a score of refusal or of harm:
+    judges may call an answer a refusal and leave its harm empty, as there is nothing to score.
+    """
     if not plan.refusals.sizes["indicator"]:
         return {}
     flag, present = _flag_refused(plan), plan.table["log_risk"].notnull()
+    answers = present | _pooled_refusals(plan).notnull().any(["judge", "indicator"])
     risk = plan.table.drop_vars("sub_index")
     groups = _profile_groups(replace(plan, table=risk.where(~flag)), "profile_answered")
     answered = groups["profile_answered"]
-    answered["refusal_rate"] = (flag & present).sum(plan.dim) / present.sum(plan.dim)
+    answered["refusal_rate"] = flag.sum(plan.dim) / answers.sum(plan.dim)
     answered["answered"] = (~flag & present).sum(plan.dim)
+    answered["refused_unscored"] = (flag & ~present).sum(plan.dim)
     return groups
 
 
 def _flag_refused(plan: ProfilePlan) -> xr.DataArray:
     """Which answers the pooled judges call refusals."""
-    pooled = plan.refusals.sel(judge=plan.table["judge"].to_numpy())
-    return flag_refusals(pooled, cut=plan.weights.refusals.cut)
+    return flag_refusals(_pooled_refusals(plan), cut=plan.weights.refusals.cut)
+
+
+def _pooled_refusals(plan: ProfilePlan) -> xr.DataArray:
+    """Refusal indicators of the pooled judges."""
+    return plan.refusals.sel(judge=plan.table["judge"].to_numpy())
 
 
 def _validate_panel(plan: ProfilePlan, observed: xr.Dataset) -> xr.Dataset:

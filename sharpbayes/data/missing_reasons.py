@@ -1,6 +1,6 @@
 """Why scores are missing, as a column of the table says."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,16 @@ NO_REASON = "not given"
 
 
 def count_reasons(
-    table: pd.DataFrame, panel: Panel, factors: Mapping[str, Factor], score: Scores
+    table: pd.DataFrame,
+    panel: Panel,
+    factors: Mapping[str, Factor],
+    score: Scores,
+    judges: Collection[str],
 ) -> dict[str, NDArray[np.intp]]:
-    """Count the missing scores of each model by the reason that their row gives, most first."""
+    """Count the missing scores of each model by the reason that their row gives, most first.
+
+    Scores are those of ``judges``.
+    """
     column, of_row = panel.roles.reason, panel.roles.indicator
     if column is None:
         return {}
@@ -27,6 +34,8 @@ def count_reasons(
         names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
         position = pd.Index(names).get_indexer(pd.Index(table[of_row]))
         missing &= position[:, None] == np.arange(len(names))
+    judge = factors["judge"]
+    missing &= np.isin(judge.labels, [*judges])[judge.codes, None]
     number = missing.sum(axis=1)
     rows = number > 0
     texts = table[column].astype(object).where(table[column].notna(), "")[rows].astype(str)

@@ -122,7 +122,8 @@ def _read_cells(
     parser.raise_problems()
     labels = {role: factor.labels for role, factor in factors.items()}
     labels["indicator"] = tuple(panel.full_indicators)
-    reasons = count_reasons(table, panel, factors, score)
+    pooled = list_pooled_judges(panel, labels["judge"])
+    reasons = count_reasons(table, panel, factors, score, pooled)
     ratings = PanelRatings(
         score, labels, counts=counts | reader_counts, unasked=unasked, missing_reasons=reasons
     )

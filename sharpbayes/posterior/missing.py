@@ -2,13 +2,12 @@
 
 import numpy as np
 import xarray as xr
-from scipy import special
 
 from sharpbayes.analysis.missing import asked_scores
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.predict.replication import thin
-from sharpbayes.metrics.panel.missingness import missing_slope
+from sharpbayes.metrics.panel.missingness import interpret_slope, missing_slope
 
 # Draws of the severities for each of which the regression is fitted.
 IMPUTATIONS = 20
@@ -27,8 +26,8 @@ def fitted_missingness(
         slope = mean b_k,  error^2 = mean e_k^2 + (1 + 1/m) var b_k
 
     ``fitted_slope``, ``fitted_slope_error``, ``fitted_slope_p`` and ``fitted_slope_interval
-    (bound)``; nothing where no effect is of the answers alone. Severities are fitted as if scores
-    were missing at random.
+    (bound)``, by t of the prompts with a missing score less one; nothing where no effect is of the
+    answers alone. Severities are fitted as if scores were missing at random.
 
     Source: Rubin 1987.
     """
@@ -49,14 +48,13 @@ def fitted_missingness(
     )
     slope = values.mean()
     error = np.sqrt((errors**2).mean() + (1.0 + 1.0 / len(values)) * values.var(ddof=1))
-    z = abs(slope) / error if error > 0 else np.nan
-    width = float(special.ndtri((1 + level) / 2)) * error
-    bounds = xr.DataArray([slope - width, slope + width], {"bound": ["lower", "upper"]}, "bound")
+    clusters = int(slopes[0]["slope_clusters"])
+    tested = interpret_slope(float(slope), float(error), clusters=clusters, level=level)
     return {
         "fitted_slope": xr.DataArray(slope),
         "fitted_slope_error": xr.DataArray(error),
-        "fitted_slope_p": xr.DataArray(2 * float(special.ndtr(-z))),
-        "fitted_slope_interval": bounds,
+        "fitted_slope_p": tested["slope_p"],
+        "fitted_slope_interval": tested["slope_interval"],
     }
 
 

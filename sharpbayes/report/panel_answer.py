@@ -77,7 +77,7 @@ def panel_answer(view: View) -> list[str]:
     if is_fitted(view):
         sentences += [*order_changes(view.results), *prior_sentences(view)]
         sentences += refit_sentences(view)
-    sentences += [*missing_sentences(view), *people_sentences(view)]
+    sentences += [*missing_sentences(view, answer.read_by), *people_sentences(view)]
     sentences += answer.tolerance()
     if is_fitted(view):
         sentences += selection_sentences(view, likely_lowest(view, "cvar")[0])

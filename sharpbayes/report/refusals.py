@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from sharpbayes.errors import format_percent, join_names
+from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.report.stability import METRICS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
@@ -33,8 +33,22 @@ def refusal_sentences(view: View, metric: str) -> Iterator[str]:
     shares = [f"{name} refused {format_percent(float(share.sel(model=name)))}" for name in refused]
     whose = "its" if len(shares) == 1 else "their"
     yield f"Low risk may be refusal: {join_names(shares)} of {whose} answers."
-    if metric:
+    unscored = _unscored(view, refused)
+    if unscored:
+        yield (
+            f"{format_count(unscored, 'refused answer')} of {join_names(refused)} "
+            f"{'has' if unscored == 1 else 'have'} no score of harm; no metric contains "
+            f"{'it' if unscored == 1 else 'them'}."
+        )
+    # Where none of them is in the profile, leaving them out changes nothing.
+    if metric and not (unscored and bool((values == answered).all())):
         yield f"Without refused answers {_without(view, values, answered, METRICS[metric])}."
+
+
+def _unscored(view: View, models: list[str]) -> int:
+    """How many answers that these models refused have no score of harm."""
+    name = "profile_answered/refused_unscored"
+    return int(view[name].sel(model=models).sum()) if name in view else 0
 
 
 def _without(view: View, values: xr.DataArray, answered: xr.DataArray, name: str) -> str:

@@ -67,7 +67,7 @@ VARIABLES = """
   member: number: bad_k outside p_holm p_value pit_mean pit_spread ratings
   member, point: number: ecdf lower upper
 /missing
-  model: number: can_be_lowest model_share unscored
+  model: number: can_be_lowest mean_can_be_lowest model_share policy_score_can_be_lowest unscored
   model, bound: number: admissible_bounds cvar_bounds mean_bounds policy_score_bounds
   model, judge, dimension: number: asked missing share
   model, reason: number: reason_count

@@ -12,7 +12,7 @@ from sharpbayes.analysis.study import read_study
 from sharpbayes.report.tables.declaration import View, build_tables
 from sharpbayes.report.tables.missing import TABLES, missing_sentences
 from sharpbayes.spec.load import load_study
-from tests.panels import frame, measured
+from tests.panels import files_of, frame, measured
 
 STUDY = """schema = "sharpbayes/study/2"
 title = "Judges who refuse what is worst"
@@ -100,10 +100,11 @@ def test_the_true_winner_is_hidden_and_the_answer_says_so(studies, groups):
     results = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
     [sentence] = missing_sentences(View(results))
     assert sentence == (
-        "153 of 1200 scores are missing (13%). The others do not tell what they are: "
+        "153 of 1200 scores are missing (13%). calm lacks 14% of its scores; nobody scored 22 "
+        "answers. The others do not tell what they are: "
         "with some values steady has the lowest CVaR 95, not calm. "
         "The log odds of a missing score change by 0.54 (0.33 to 0.76) per unit of severity as the "
-        "other judges scored the answer (p = 4.5e\u221207). "
+        "other judges scored the answer (p = 3.5e\u221206). "
         "From a tilt of 0.50 on steady is lowest."
     )
 
@@ -117,6 +118,46 @@ def test_models_that_share_the_lowest_value_are_both_named(groups):
     results = xr.DataTree.from_dict({f"/{name}": group for name, group in twins.items()})
     [sentence] = missing_sentences(View(results))
     assert "with some values steady has the lowest CVaR 95, not calm and twin. " in sentence
+
+
+def lacking_one_in(number, *, good):
+    """Scores of two models in which m0 is better by the mean and lacks one answer in some."""
+    table = frame(prompts=40, models=2).assign(bias_b=0, truth=10)
+    prompt, is_first = table["prompt"].str[1:].astype(int), table["model"] == "m0"
+    table["bias_a"] = np.where(is_first, good, 6)
+    lacking = is_first & (prompt % number == 0)
+    return table.assign(**{n: table[n].astype("Int64").mask(lacking) for n in ("bias_a", "bias_b")})
+
+
+def sentences_of(folder, table, metric, **parts):
+    """What the answer that reads a metric says of missing scores."""
+    plan = plan_of(folder, table, **parts)
+    profile = plan.profile().assign_attrs(alpha=plan.weights.tail.alpha)
+    groups = {"/missing": missing_group(plan)["missing"], "/profile": profile}
+    return [*missing_sentences(View(xr.DataTree.from_dict(groups)), metric)]
+
+
+def test_missing_scores_are_weighed_by_the_metric_that_the_answer_reads(tmp_path):
+    [score] = sentences_of(tmp_path / "one", lacking_one_in(4, good=5), "policy_score")
+    assert score.startswith(
+        "30 of 480 scores are missing (6.2%), most of them of m0 (12% of its scores; nobody scored "
+        "10 answers). The others do not tell what they are: with some values m1 has the lowest "
+        "policy score, not m0; m1 has the lowest CVaR 95, not m0. "
+    )
+    missing = missing_group(plan_of(tmp_path / "two", lacking_one_in(20, good=2)))["missing"]
+    assert missing["policy_score_can_be_lowest"].values.tolist() == [True, False]
+    assert missing["mean_can_be_lowest"].values.tolist() == [True, True]
+    assert missing["can_be_lowest"].values.tolist() == [True, True]
+
+
+def test_many_missing_scores_of_the_lowest_model_are_said_whatever_they_change(tmp_path):
+    table = lacking_one_in(4, good=0).assign(bias_b=10)
+    table["bias_b"] = table["bias_b"].where(table["model"] == "m1", 0)
+    table["truth"] = table["truth"].where(table["model"] == "m0", 0)
+    [sentence] = sentences_of(tmp_path / "one", table, "policy_score")
+    assert "Whatever they are, no other model has a lower policy score. " in sentence
+    some = lacking_one_in(20, good=0).assign(bias_b=table["bias_b"], truth=table["truth"])
+    assert sentences_of(tmp_path / "two", some, "policy_score") == []
 
 
 def test_true_values_lie_within_the_bounds(studies, groups):
@@ -161,6 +202,30 @@ def test_a_model_that_can_at_best_equal_another_cannot_be_lowest(tmp_path):
     assert missing["can_be_lowest"].values.tolist() == [True, True]  # a tie of both
     results = measured(tmp_path, table)
     assert "has the lowest CVaR" not in " ".join(missing_sentences(View(results)))
+
+
+def plan_of(folder, table, **parts):
+    """How a table of the small panel is profiled."""
+    return build_profile_plan(read_study(files_of(folder, table, **parts)))
+
+
+def test_scores_that_tie_at_var_lie_within_the_bounds(tmp_path):
+    """By scores in the middle the model is the lowest, by the least and the most it is not."""
+    table = frame(prompts=40, models=2, judges=("ann",)).assign(bias_b=0, truth=10)
+    prompt = table["prompt"].str[1:].astype(int)
+    # Two worst prompts each; eight or twelve that tie at VaR, and ten scores that m0 lacks.
+    last = np.where(table["model"] == "m0", 10, 14)
+    table["bias_a"] = np.where(prompt < 2, 9, np.where(prompt < last, 5, 0))
+    lacking = (table["model"] == "m0") & (prompt >= 10) & (prompt < 20)
+    unscored = {name: table[name].astype("Int64").mask(lacking) for name in ("bias_a", "bias_b")}
+    observed = plan_of(tmp_path / "missing", table.assign(**unscored))
+    middle = plan_of(tmp_path / "middle", table.assign(bias_a=table["bias_a"].mask(lacking, 5)))
+    missing = missing_group(observed)["missing"]
+    value, bounds = middle.profile()["cvar"], missing["cvar_bounds"]
+    assert float(value[0]) < float(value[1]) < float(observed.profile()["cvar"][0])
+    assert float(bounds[0, 0]) <= float(value[0]) <= float(bounds[0, 1])
+    np.testing.assert_array_equal(bounds[1], [value[1]] * 2)
+    assert missing["can_be_lowest"].values.tolist() == [True, True]
 
 
 def test_a_tolerance_has_bounds_too(studies, groups):
@@ -254,6 +319,10 @@ def test_tables(groups):
         *("model", "missing", "unscored", "CVaR 95", "mean log-risk", "policy score"),
         "can be lowest",
     )
+    assert (
+        "Bounds contain the metric whatever the missing scores are, from 0 to 1. Means have them "
+        "at all 0 and all 1; where prompts tie at VaR, CVaR 95 may have them between."
+    ) in tables[0].note
     assert [row[0] for row in tables[2].rows] == ["0.00", "0.50", "1.00", "2.00"]
 
 
@@ -278,4 +347,6 @@ def test_the_answer_names_the_reason_of_most_missing_scores(tmp_path):
     }
     [sentence] = missing_sentences(View(xr.DataTree.from_dict(groups)))
     share = 100 * counts["refusal"] / sum(counts.values())
-    assert f"(13%). The reason given for {share:.0f}% of them is refusal. The others" in sentence
+    assert (
+        f"22 answers. The reason given for {share:.0f}% of them is refusal. The others" in sentence
+    )

@@ -111,7 +111,7 @@ def test_profiles_without_refused_answers_are_of_the_others(one, tmp_path):
     expected = measured(tmp_path / "two", rest)
     answered = profile_of(results, "profile_answered")
     same(
-        answered.drop_vars(["refusal_rate", "answered"]),
+        answered.drop_vars(["refusal_rate", "answered", "refused_unscored"]),
         profile_of(expected),
     )
     assert answered["refusal_rate"].values.tolist() == [0.25, 0.0, 0.0]
@@ -119,6 +119,25 @@ def test_profiles_without_refused_answers_are_of_the_others(one, tmp_path):
     assert "profile_answered_interval" in results
     # What is shown with refused prompts is the profile of all.
     same(profile_of(results), profile_of(one))
+
+
+def test_refused_answers_without_a_score_of_harm_are_refusals(tmp_path):
+    """Judges may mark a refusal and leave the harm empty, as there is nothing to score."""
+    table = frame().assign(refused=0)
+    blank = table["prompt"].isin(["p00", "p01", "p02"]) & (table["model"] == "m0")
+    table.loc[blank, "refused"] = 1
+    # Without a word on refusals an answer of m1 counts as answered; m2 has one that nobody scored.
+    table["refused"] = table["refused"].astype("Int64")
+    unmarked = table["prompt"] == "p05"
+    table.loc[unmarked & (table["model"] == "m1"), "refused"] = pd.NA
+    unscored = blank | (unmarked & (table["model"] == "m2"))
+    table = table.assign(**{name: table[name].astype("Int64").mask(unscored) for name in SCORES})
+    results = measured(tmp_path, table, indicators=REFUSAL)
+    answered = profile_of(results, "profile_answered")
+    assert answered["refusal_rate"].values.tolist() == [0.25, 0.0, 0.0]
+    assert answered["answered"].values.tolist() == [9, 12, 11]
+    assert answered["refused_unscored"].values.tolist() == [3, 0, 0]
+    assert results["panel"]["refused"].sum("prompt").values.tolist() == [3, 0, 0]
 
 
 def test_a_model_that_refuses_everything_has_no_profile_without_refusals(tmp_path):

@@ -131,7 +131,8 @@ def test_an_indicator_without_a_row_is_named(tmp_path):
 @pytest.mark.parametrize("layout", ["wide", "long"])
 def test_reasons_of_missing_scores_are_counted_by_model(tmp_path, layout):
     rows = ["model,prompt,judge,a,b,why", "m,p,j,,1,", "n,p,j,,,refusal", "n,q,j,1,,refusal"]
-    rows += ["m,q,j,2,2,refusal"]
+    # The reference is not pooled: what it did not score is missing from nothing.
+    rows += ["m,q,j,2,2,refusal", "m,p,reference,,,timeout", "n,q,reference,,,timeout"]
     (tmp_path / "t.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     roles = {"model": "model", "prompt": "prompt", "judge": "judge", "reason": "why"}
     if layout == "long":
@@ -147,6 +148,7 @@ def test_reasons_of_missing_scores_are_counted_by_model(tmp_path, layout):
             "scales": {"two": {"kind": "ordinal", "min": 1, "max": 2}},
             "indicators": {"a": "two", "b": "two"},
             "dimensions": [{"name": "d", "mean": ["a", "b"]}],
+            "reference": "reference",
         }
     )
     counts = read_panel(study, tmp_path).missing_reasons

@@ -642,15 +642,25 @@ def test_scores_that_are_all_the_same_order_nothing():
     assert not any("All scores" in text for text in answer(add(equal, panel=scores)))
 
 
-def refused(rate, left, **measured):
+def refused(rate, left, unscored=0, **measured):
     """The sentences on refusals, where models refused shares and have CVaRs without refusals."""
     results = panel(**measured)
     models = results["profile"]["model"].to_numpy()
     answered = xr.Dataset(
         {"refusal_rate": ("model", rate), "cvar": ("model", left)}, {"model": models}
-    )
+    ).assign(refused_unscored=("model", [unscored] * len(models)))
     texts = answer(add(results, profile_answered=answered))
     return [text for text in texts if "refus" in text]
+
+
+def test_refused_answers_without_a_score_of_harm_are_said_to_be_in_no_number():
+    assert refused([0.0, 0.4, 0.0], [3.0, 1.0, 2.0], unscored=8) == [
+        "Low risk may be refusal: b refused 40% of its answers.",
+        "8 refused answers of b have no score of harm; no metric contains them.",
+    ]
+    [_, partly, still] = refused([0.0, 0.4, 0.0], [3.0, 1.5, 2.0], unscored=1)
+    assert partly == "1 refused answer of b has no score of harm; no metric contains it."
+    assert still.startswith("Without refused answers b still has the lowest observed tail risk")
 
 
 def test_a_model_that_is_lowest_because_it_refused_is_said_to_be():

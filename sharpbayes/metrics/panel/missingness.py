@@ -13,6 +13,8 @@ Floats = NDArray[np.float64]
 STEPS, CHANGE = 50, 1e-10
 # Scores from which a judge's line is fitted.
 MIN_SCORES = 3
+# Clusters with a missing score from which a slope is fitted: with fewer its error is too small.
+MIN_CLUSTERS = 10
 
 
 def fill_bounds(sub_index: xr.DataArray, missing: xr.DataArray) -> xr.DataArray:
@@ -68,7 +70,10 @@ def missing_slope(
 
     Judge j has an intercept in each dimension d, the ``strata``. A judge whose scores of a
     dimension are all missing, or all present, tells nothing of the slope there and is left out: one
-    who never scores a dimension is no evidence that its severity hides scores.
+    who never scores a dimension is no evidence that its severity hides scores. With K clusters that
+    have a missing score, or a present one if those are fewer, the squared error has a factor of
+    K / (K - 1), and p value and interval are of a t law with K - 1 degrees of freedom: few missing
+    scores say little, however many are there.
 
     Args:
         missing: Whether a score is missing, over (..., judge, ``cluster``).
@@ -81,15 +86,16 @@ def missing_slope(
 
     Returns:
         ``slope`` per unit of severity, its standard error ``slope_error`` (robust, clustered),
-        ``slope_interval (bound)`` and the two-sided ``slope_p``; NaN where no stratum has both
-        missing and present scores, or severity does not vary in one, or separates them wholly.
+        ``slope_interval (bound)``, the two-sided ``slope_p`` and ``slope_clusters``, K; NaN where
+        K is below 10, no stratum has both missing and present scores, or severity does not vary in
+        one, or separates them wholly.
 
     Source: Diggle and Kenward 1994 (missingness that depends on what is missing); Liang and Zeger
-    1986 for the error.
+    1986 for the error; Bell and McCaffrey 2002 for what few clusters do to it.
 
     Examples:
-        >>> x = xr.DataArray([[0.0, 0.0, 1.0, 1.0, 1.0, 0.0]], dims=("judge", "prompt"))
-        >>> gone = xr.DataArray([[0, 1, 1, 1, 0, 0]], dims=("judge", "prompt")) > 0
+        >>> x = xr.DataArray([[0.0, 0.0, 1.0, 1.0, 1.0, 0.0] * 4], dims=("judge", "prompt"))
+        >>> gone = xr.DataArray([[0, 1, 1, 1, 0, 0] * 4], dims=("judge", "prompt")) > 0
         >>> float(missing_slope(gone, x, level=0.95)["slope"].round(3))  # log(2) - log(1 / 2)
         1.386
     """
@@ -100,18 +106,24 @@ def missing_slope(
     kept = (known & (unscored > 0) & (unscored < count)).transpose(*x.dims).to_numpy()
     rows = (gone.astype(float), x, _number_cells(x, strata), _number_cells(x, [cluster]))
     y, severities, stratum, group = (row.to_numpy()[kept] for row in rows)
-    slope, error = _fit_slope(y, severities, stratum, group)
-    z = abs(slope) / error if error > 0 else np.nan
-    width = float(special.ndtri((1 + level) / 2)) * error
-    return xr.Dataset(
-        {
-            "slope": slope,
-            "slope_error": error,
-            "slope_interval": ("bound", [slope - width, slope + width]),
-            "slope_p": 2 * float(special.ndtr(-z)),
-        },
-        {"bound": ["lower", "upper"]},
+    clusters = min(np.unique(group[of_kind]).size for of_kind in (y > 0, y < 1))
+    slope = error = np.nan
+    if clusters >= MIN_CLUSTERS:
+        slope, error = _fit_slope(y, severities, stratum, group)
+        error *= math.sqrt(clusters / (clusters - 1))
+    return xr.Dataset({"slope": slope, "slope_error": error, "slope_clusters": clusters}).assign(
+        interpret_slope(slope, error, clusters=clusters, level=level)
     )
+
+
+def interpret_slope(slope: float, error: float, *, clusters: int, level: float) -> xr.Dataset:
+    """Return ``slope_interval (bound)`` and the two-sided ``slope_p`` by t of clusters less one."""
+    freedom = max(clusters - 1, 1)
+    t = abs(slope) / error if error > 0 else np.nan
+    width = float(special.stdtrit(freedom, (1 + level) / 2)) * error
+    bounds = ("bound", [slope - width, slope + width])
+    p_value = 2 * float(special.stdtr(freedom, -t))
+    return xr.Dataset({"slope_interval": bounds, "slope_p": p_value}, {"bound": ["lower", "upper"]})
 
 
 def _number_cells(like: xr.DataArray, dims: Sequence[str]) -> xr.DataArray:

@@ -8,13 +8,20 @@ from sharpbayes.data.missing_reasons import NO_REASON
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate, interval, number, p_value
-from sharpbayes.report.tables.panel import labels_where, lowest_models, models_by_risk
+from sharpbayes.report.tables.panel import (
+    has_several_models,
+    labels_where,
+    lowest_models,
+    models_by_risk,
+)
 from sharpbayes.report.wording import is_fitted
 
 # A reason is named in the answer where it is that of most missing scores.
 MAJORITY = 0.5
 # So is a model that lacks more than half of them, and this many times its share, unless few are.
 CONCENTRATED, FEW_MISSING = 1.5, 5
+# A larger share of the scores of the lowest model is always said.
+MANY_MISSING = 0.1
 GROWTH = "The log odds of a missing score change by"
 BOUNDS = {"cvar": "{cvar}", "mean": "mean log-risk", "policy_score": "policy score"}
 
@@ -58,7 +65,9 @@ def _note(view: View) -> str:
     parts = [
         (
             "Scores are sub-indices of single judges that were asked for and are not there. "
-            "Bounds: every missing score is 0, or 1. They assume nothing."
+            "Bounds contain the metric whatever the missing scores are, from 0 to 1. Means have "
+            "them at all 0 and all 1; where prompts tie at VaR, "
+            f"{view.text('{cvar}')} may have them between."
         ),
         _slopes(view),
     ]
@@ -128,48 +137,84 @@ def _of_judge(row: View) -> float:
     return float(row["missing/missing"].sum()) / total if total else np.nan
 
 
-def missing_sentences(view: View) -> Iterator[str]:
-    """Yield what missing scores could change in the answer, where they could."""
+def missing_sentences(view: View, metric: str = "cvar") -> Iterator[str]:
+    """Yield what missing scores could change in the answer, where they could.
+
+    By ``metric``, which the answer reads, and by CVaR. A model that is lowest by the former and
+    lacks many scores is named, whatever they could change.
+    """
     if "missing/cvar_bounds" not in view or "profile" not in view:
         return
-    lowest = lowest_models(view["profile/cvar"])
-    others = [name for name in labels_where(view["missing/can_be_lowest"]) if name not in lowest]
-    has_limits = "missing/admissible_bounds" in view
-    open_models = []
-    if has_limits:
-        bounds = view["missing/admissible_bounds"]
-        open_models = labels_where(bounds.sel(bound="lower") != bounds.sel(bound="upper"))
-    if not others and not open_models:
+    metric = metric if f"missing/{_flag_of(metric)}" in view else "cvar"
+    changes = [*filter(None, (_change(view, name) for name in dict.fromkeys((metric, "cvar"))))]
+    lacking = [name for name in lowest_models(view[f"profile/{metric}"]) if _lacks_many(view, name)]
+    open_models = _open_models(view)
+    if not (changes or lacking or open_models):
         return
     counts = view["missing/missing"], view["missing/asked"]
     gone, asked = (int(count.sum()) for count in counts)
-    parts = [f"{gone} of {asked} scores are missing ({percent(gone / asked)}){_where(view)}."]
+    most = _model_of_most(view)
+    where = f", most of them of {most} ({_share_of(view, most)})" if most else ""
+    parts = [f"{gone} of {asked} scores are missing ({percent(gone / asked)}){where}."]
+    parts += [f"{name} lacks {_share_of(view, name)}." for name in lacking if name != most]
     parts += _reason(view)
-    if others:
-        have = "has" if len(others) == 1 else "have"
-        parts.append(
-            "The others do not tell what they are: with some values "
-            f"{join_names(others)} {have} the lowest {view.text('{cvar}')}, not "
-            f"{join_names(lowest)}."
-        )
+    if lacking and has_several_models(view) and not _change(view, metric):
+        name = view.text(BOUNDS[metric])
+        parts.append(f"Whatever they are, no other model has a lower {name}.")
+    if changes:
+        listed = "; ".join(changes)
+        parts.append(f"The others do not tell what they are: with some values {listed}.")
     if open_models:
         parts.append(f"With some values {join_names(open_models)} would cross the tolerance.")
-    yield " ".join([*parts, _slopes(view), *_tipping(view)])
+    yield " ".join([*parts, _slopes(view), *_tipping(view, metric)])
 
 
-def _where(view: View) -> str:
-    """The model that most missing scores are of, if there is one, and its answers without any."""
+def _flag_of(metric: str) -> str:
+    """The variable that says whether a model can be lowest by a metric."""
+    return "can_be_lowest" if metric == "cvar" else f"{metric}_can_be_lowest"
+
+
+def _change(view: View, metric: str) -> str:
+    """Which models could be lowest by a metric that are not; empty without any."""
+    lowest = lowest_models(view[f"profile/{metric}"])
+    can_be = labels_where(view[f"missing/{_flag_of(metric)}"])
+    others = [name for name in can_be if name not in lowest]
+    if not others:
+        return ""
+    verb, name = "has" if len(others) == 1 else "have", view.text(BOUNDS[metric])
+    return f"{join_names(others)} {verb} the lowest {name}, not {join_names(lowest)}"
+
+
+def _open_models(view: View) -> list[str]:
+    """Models whose admissibility depends on what the missing scores are."""
+    if "missing/admissible_bounds" not in view:
+        return []
+    bounds = view["missing/admissible_bounds"]
+    return labels_where(bounds.sel(bound="lower") != bounds.sel(bound="upper"))
+
+
+def _lacks_many(view: View, model: str) -> bool:
+    """Whether a model lacks so many scores that this is always said."""
+    return float(view["missing/model_share"].sel(model=model)) >= MANY_MISSING
+
+
+def _share_of(view: View, model: str) -> str:
+    """The share of the scores of a model that are missing, and its answers without any."""
+    share = percent(view["missing/model_share"].sel(model=model))
+    unscored = int(view["missing/unscored"].sel(model=model))
+    nobody = f"; nobody scored {format_count(unscored, 'answer')}" if unscored else ""
+    return f"{share} of its scores{nobody}"
+
+
+def _model_of_most(view: View) -> str:
+    """The model that most missing scores are of; empty if there is none."""
     counts = view["missing/missing"]
     by_model = counts.sum([dim for dim in counts.dims if dim != "model"])
-    model, total = by_model.idxmax("model").item(), float(by_model.sum())
+    model, total = str(by_model.idxmax("model").item()), float(by_model.sum())
     share = float(view["missing/model_share"].sel(model=model))
     overall = total / float(view["missing/asked"].sum())
     is_most = float(by_model.max()) > max(MAJORITY * total, FEW_MISSING)
-    if not is_most or share < CONCENTRATED * overall:
-        return ""
-    unscored = int(view["missing/unscored"].sel(model=model))
-    nobody = f"; nobody scored {format_count(unscored, 'answer')}" if unscored else ""
-    return f", most of them of {model} ({percent(share)} of its scores{nobody})"
+    return model if is_most and share >= CONCENTRATED * overall else ""
 
 
 def _reason(view: View) -> Iterator[str]:
@@ -183,16 +228,17 @@ def _reason(view: View) -> Iterator[str]:
         yield f"The reason given for {percent(share)} of them is {reason}."
 
 
-def _tipping(view: View) -> Iterator[str]:
-    """At which tilt the lowest model changes."""
+def _tipping(view: View, metric: str) -> Iterator[str]:
+    """At which tilt the lowest model by CVaR changes, in an answer that reads a metric."""
     if "missing/tipping" not in view:
         return
     point = float(view["missing/tipping"])
     largest = float(max(view.coordinate("missing/tilt")))
+    by = "" if metric == "cvar" else f" by {view.text('{cvar}')}"
     if np.isnan(point):
-        yield f"Up to a tilt of {number(largest, 2)} the lowest model stays the same."
+        yield f"Up to a tilt of {number(largest, 2)} the lowest model{by} stays the same."
     else:
         yield (
             f"From a tilt of {number(point, 2)} on {view['missing/tipping_lowest'].item()} is "
-            "lowest."
+            f"lowest{by}."
         )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 import xarray as xr
-from scipy import special
+from scipy import special, stats
 
 from sharpbayes.metrics.panel.missingness import (
     fill_bounds,
@@ -50,9 +50,14 @@ def test_slope_and_clustered_error_are_those_of_statsmodels():
         unscored.ravel()[kept].astype(float), np.column_stack([np.eye(4)[stratum], x.ravel()[kept]])
     ).fit(disp=0, cov_type="cluster", cov_kwds={"groups": prompt[kept], "use_correction": False})
     assert float(table["slope"]) == pytest.approx(fitted.params[-1], rel=1e-6)
-    assert float(table["slope_error"]) == pytest.approx(fitted.bse[-1], rel=1e-5)
-    assert float(table["slope_p"]) == pytest.approx(fitted.pvalues[-1], rel=1e-4)
-    np.testing.assert_allclose(table["slope_interval"], fitted.conf_int()[-1], rtol=1e-5)
+    # Statsmodels has no correction for clusters with an event, and takes a normal law.
+    clusters = np.unique(prompt[kept & unscored.ravel()]).size
+    assert int(table["slope_clusters"]) == clusters
+    error = fitted.bse[-1] * (clusters / (clusters - 1)) ** 0.5
+    assert float(table["slope_error"]) == pytest.approx(error, rel=1e-5)
+    law = stats.t(clusters - 1, fitted.params[-1], error)
+    np.testing.assert_allclose(table["slope_interval"], law.interval(0.95), rtol=1e-5)
+    assert float(table["slope_p"]) == pytest.approx(2 * min(law.cdf(0), law.sf(0)), rel=1e-4)
 
 
 @pytest.mark.parametrize("world", missing_slope_study.WORLDS)
@@ -64,15 +69,38 @@ def test_a_judge_who_never_scores_a_dimension_does_not_move_the_slope(world):
     assert covered.sum() >= 29  # 40 x 90% less four standard errors
 
 
+@pytest.mark.parametrize("is_rare", [True, False])
+def test_fewer_than_ten_prompts_with_a_missing_score_tell_no_slope(is_rare):
+    """Nor do fewer than ten with a present one."""
+    rng = np.random.default_rng(5)
+    x = xr.DataArray(rng.normal(size=(2, 3, 50)), dims=("model", "judge", "prompt"))
+    rare = xr.zeros_like(x, dtype=bool)
+    rare[0, 0, :9], rare[1, 0, :9] = True, True
+    missing = rare if is_rare else ~rare
+    assert bool(missing_slope(missing, x, level=0.9)["slope_p"].isnull())
+    tenth = missing.copy()
+    tenth[0, 0, 9] = is_rare
+    table = missing_slope(tenth, x, level=0.9)
+    assert int(table["slope_clusters"]) == 10
+    assert bool(table["slope_p"].notnull())
+
+
+def test_scores_that_are_missing_at_random_seldom_show_a_slope():
+    p_values = missing_slope_study.measure_rates("a judge on 10 prompts of 3 models", studies=80)
+    assert (p_values < 0.05).sum() <= 9  # 80 x 5% and two and a half standard errors
+    few = missing_slope_study.measure_rates("4 scores", studies=5)
+    assert bool(np.isnan(few).all())
+
+
 def test_differences_between_dimensions_are_no_slope():
-    x = xr.DataArray([[[0.0, 0.0], [5.0, 5.0]]], dims=("judge", "dimension", "prompt"))
-    unscored = xr.DataArray([[[1, 0], [1, 1]]], dims=x.dims) > 0
+    x = xr.DataArray([[[0.0] * 20, [5.0] * 20]], dims=("judge", "dimension", "prompt"))
+    unscored = xr.DataArray([[[1, 0] * 10, [1] * 20]], dims=x.dims) > 0
     assert bool(missing_slope(unscored, x, level=0.9)["slope"].isnull())
 
 
 def test_slopes_that_nothing_shows_are_missing():
-    x = xr.DataArray([[0.0, 1.0, 2.0, 3.0]], dims=("judge", "prompt"))
-    apart = xr.DataArray([[False, False, True, True]], dims=("judge", "prompt"))
+    x = xr.DataArray([[*range(30)]], dims=("judge", "prompt")) / 1.0
+    apart = x > 14
     for unscored, severity in ((apart, x), (apart, 0 * x), (apart & False, x), (apart, x * np.nan)):
         assert bool(missing_slope(unscored, severity, level=0.9)["slope"].isnull())
 
