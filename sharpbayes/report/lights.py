@@ -27,6 +27,7 @@ from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import has_several_models, labels_where
 from sharpbayes.report.wording import (
+    NOT_COMPARED,
     failed_statistics,
     is_approximate,
     list_texts,
@@ -235,7 +236,7 @@ def _fit(view: View) -> tuple[str, str]:
     if not bool(view["diagnostics/converged"]):
         return NO, "The fit has not converged."
     if "predictive_checks" not in view:
-        return UNKNOWN, "The fit converged; it was not compared with the ratings."
+        return UNKNOWN, NOT_COMPARED
     checks = int(view.group("predictive_checks").attrs["checks"])
     if count := failed_statistics(view):
         return NO, f"It does not reproduce {count} of {checks} statistics of the ratings."

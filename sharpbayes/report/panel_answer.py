@@ -48,6 +48,7 @@ from sharpbayes.report.wording import (
     is_fitted,
     posterior_estimate,
     probability_text,
+    without_posterior,
 )
 
 UNEQUAL_VALUES = (
@@ -191,7 +192,8 @@ class PanelAnswer:
         if not carried:
             values[0] = f"within that limit, {values[0]}"
             values = [*(self._values(only, x, METRICS[x]) for x in self.substitutes), *values]
-        source = "" if is_fitted(self.view) else ", from the bootstrap; no model was fitted"
+        source = f", from the bootstrap; {without_posterior(self.view)}"
+        source = "" if is_fitted(self.view) else source
         yield from () if carried else self.limits
         yield f"{only} is the only model{which}: {'; '.join(values)}{source}."
         yield from [*(self.limits if carried else ()), *self.remarks]
@@ -229,13 +231,11 @@ class PanelAnswer:
         )
 
     def _bootstrap_lowest(self, *, carried: bool) -> str:
-        """The lowest model by the bootstrap, where no model was fitted."""
+        """The lowest model by the bootstrap, where no fit gives a posterior."""
         names = observed_lowest(self.view, "cvar")
         row = self.view.select({"metric": "cvar", "model": names[0]})
         value = f"{row.text('{cvar}')} of cumulative log-risk {bootstrap_estimate(row)}"
-        source = "from the bootstrap over prompts; no model was fitted"
-        if "joint/posterior_median" in self.view:
-            source = "from the bootstrap over prompts; the fit has not converged"
+        source = f"from the bootstrap over prompts; {without_posterior(self.view)}"
         if not carried:
             verb = "is" if len(names) == 1 else "are"
             relation = f"; it is {self._relation(names)}" if self._tells_relation else ""
