@@ -108,7 +108,8 @@ TABLES = (
             "{cvar}, judges: posterior_profile/cvar | posterior",
             f"mean, people: {HUMAN}/mean | posterior",
             "mean, judges: posterior_profile/mean | posterior",
-            "P(adm.), people: decision_human/prob_admissible",
+            "P(best), people: decision_human/prob_best | probability?",
+            "P(adm.), people: decision_human/prob_admissible | probability?",
         ),
         note="Cumulative log-risk of ratings replicated for the cells that judges scored: once by "
         "the judges, once by as many human raters. {posterior_profile_human[interval_note]}",
