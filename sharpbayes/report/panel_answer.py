@@ -119,7 +119,7 @@ class PanelAnswer:
 
     def by_people(self) -> Iterator[str]:
         """What people's scoring says that contradicts the answer by the judges' scoring."""
-        named = self.models if len(self.models) == 1 else self.named_by("cvar")
+        named = self.models if len(self.models) <= 1 else self.named_by("cvar")
         models = [name for name in named if name in self._contradicted_verdicts]
         return human_sentences(self.view, self._contradicted, models)
 
@@ -131,7 +131,7 @@ class PanelAnswer:
     @cached_property
     def _contradicted(self) -> list[str]:
         """Metrics by which people's scoring names another model than the answer does."""
-        if len(self.models) == 1 or self.has_other_judges:
+        if len(self.models) <= 1 or self.has_other_judges:
             return []
         others = [] if "lowest" in self.carried else self.substitutes
         first = ["policy_score"] if self._has_policy_score else []

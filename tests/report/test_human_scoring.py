@@ -8,9 +8,10 @@ from sharpbayes.report.document import document
 from sharpbayes.report.lights import lights
 from sharpbayes.report.release import choose_model, read_verdicts
 from sharpbayes.report.summary import answer
+from sharpbayes.report.tables import tolerance
 from sharpbayes.report.tables.catalogue import report_tables
-from sharpbayes.report.tables.declaration import View
-from tests.report.hand_made import add, evidence, fitted_panel, scored_by_people
+from sharpbayes.report.tables.declaration import View, build_tables
+from tests.report.hand_made import add, evidence, fitted_panel, panel, scored_by_people
 
 OPENING = (
     "By people's scoring, as fitted, c has the lowest tail risk with probability 0.90 (b: 0.05); "
@@ -107,6 +108,33 @@ def test_the_document_has_what_people_decide(tmp_path):
     results.attrs |= {"title": "t", "created": "", "seed": 1}
     groups = document(results, path=tmp_path / "r.nc")
     assert groups["decision_human"]["selected"] == {"a": False, "b": False, "c": True}
+
+
+def test_the_only_model_may_have_another_verdict_by_people():
+    only = fitted_panel(cvar=(1.0,), median=(1.1,), probability=(1.0,), admissible=(True,))
+    only = add(only, evidence=evidence("a"))
+    first = answer(scored_by_people(only, probability=(1.0,), kept=(0.02,), judged=(0.99,)))[0]
+    assert first == (
+        "By people's scoring, as fitted, a exceeds the tolerance (probability of keeping it 0.02)."
+    )
+
+
+def test_models_without_a_tail_risk_are_not_asked_what_people_say():
+    measured = add(panel(cvar=(np.nan, np.nan)), evidence=evidence("ab", carried=[]))
+    assert enough(measured)[0] == "no"
+
+
+def test_the_table_of_verdicts_has_those_of_people_beside_the_judges():
+    results = fit(**KEPT)
+    verdict = results["decision"].to_dataset()[["verdict"]]
+    results = add(results, tolerance=verdict.assign_attrs(confidence=0.95))
+    table, *_ = build_tables(tolerance.TABLES[:1], results)
+    assert table.header[-1] == "by people's scoring"
+    assert {row[0]: row[-1] for row in table.rows} == {
+        "a": "not admissible",
+        "b": "not admissible",
+        "c": "admissible",
+    }
 
 
 def weighed_fit():
