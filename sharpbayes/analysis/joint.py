@@ -7,9 +7,8 @@ import xarray as xr
 from sharpbayes.analysis.debiased import PEOPLE, PPI
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.responsiveness import metric_names
-from sharpbayes.metrics.stats.draws import DRAWS, central_interval
+from sharpbayes.metrics.stats.draws import DRAWS, central_interval, lowest_probability
 from sharpbayes.metrics.stats.intervals import is_outside
-from sharpbayes.metrics.stats.ranks import is_lowest
 
 # Metrics of models that have one value each; the share of each dimension follows.
 PANEL_METRICS = ["cvar", "mean", "volatility", "policy_score"]
@@ -110,8 +109,7 @@ def _shows_no_harm(observed: xr.DataArray) -> xr.DataArray:
 def _prob_lowest(draws: xr.DataArray, decision: xr.Dataset) -> xr.DataArray:
     """Probability that a model has the lowest value; that of the decision for its criterion."""
     values = draws.sel(metric=PANEL_METRICS)
-    lowest = is_lowest(values, "model")
-    probability = (lowest / lowest.sum("model")).mean(DRAWS)
+    probability = lowest_probability(values, "model")
     if (criterion := decision.attrs["criterion"]) in PANEL_METRICS:
         decided = probability["metric"] == criterion
         probability = decision["prob_best"].where(decided, probability)

@@ -37,19 +37,24 @@ def judge_bias(
     """Return how each judge scores against the people, over draws and as summaries.
 
     With t_{j,d} the mean effect of judge j over its ratings in dimension d, errors about single
-    answers apart, less the mean effect of the people who scored,
+    answers and self-preference apart, less the mean effect of the people who scored, and t_{j,m}
+    the same over its ratings of model m,
 
         severity_j = mean_d t_{j,d},  differential_severity_{j,d} = t_{j,d} - severity_j,
+        model_severity_{j,m} = t_{j,m},
+        differential_model_severity_{j,m} = t_{j,m} - mean_m t_{j,m},
         discrimination_j = exp(mean over j's ratings of the judges' log factors),
         self_preference = mean over ratings of their own family of the effects of ``own_family``.
 
     Over (chain, draw), where the model has terms for them: with people ``severity (judge)`` and
     ``differential_severity (judge, dimension)`` in logits (or probits) of the latent severity,
-    positive where a judge sees more harm than people, and ``discrimination (judge)``, which is 1
-    for people; with families ``self_preference ()``, negative where judges favour models of their
-    own family. Each with ``_mean``, ``_interval`` (dimension ``bound``) and ``_probability`` to be
-    above 0 (above 1 for discrimination). ``shared (judge)``: the judge's ratings of cells that
-    people scored too. A dimension that a judge did not score is missing.
+    positive where a judge sees more harm than people; where judges have effects on models
+    ``model_severity`` and ``differential_model_severity (judge, model)`` in the same unit; and
+    ``discrimination (judge)``, which is 1 for people; with families ``self_preference ()``,
+    negative where judges favour models of their own family. Each with ``_mean``, ``_interval``
+    (dimension ``bound``) and ``_probability`` to be above 0 (above 1 for discrimination). ``shared
+    (judge)``: the judge's ratings of cells that people scored too. A dimension or a model that a
+    judge did not score is missing.
 
     Source: many-facet models of rater severity, Linacre 1989; Samejima 1968.
     """
@@ -64,14 +69,16 @@ def judge_bias(
         return [t for t in mine if error_column(t.dims) is None]
 
     if has_people(ratings) and judge_terms("location"):
-        location = mean_effect(judge_terms("location"), ["judge", "dimension"])
-        terms_of_people = [term for term in design.terms_of("location") if "rater" in term.dims]
-        difference = location - sum(
-            posterior[term.name].mean([dim for dim in term.dims if dim != "dimension"])
-            for term in terms_of_people
-        )
-        draws["severity"] = difference.mean("dimension")
-        draws["differential_severity"] = difference - draws["severity"]
+        terms = judge_terms("location")
+        by_dimension = mean_effect(terms, ["judge", "dimension"])
+        by_dimension = by_dimension - _mean_of_people(posterior, design, "dimension")
+        draws["severity"] = by_dimension.mean("dimension")
+        draws["differential_severity"] = by_dimension - draws["severity"]
+        if any("model" in term.dims for term in terms):
+            by_model = mean_effect(terms, ["judge", "model"])
+            draws["model_severity"] = by_model - _mean_of_people(posterior, design, "model")
+            of_all = draws["model_severity"].mean("model")
+            draws["differential_model_severity"] = draws["model_severity"] - of_all
     if has_people(ratings) and judge_terms("discrimination"):
         log_factor = mean_effect(judge_terms("discrimination"), ["judge"])
         draws["discrimination"] = xr.apply_ufunc(np.exp, log_factor)
@@ -91,6 +98,16 @@ def judge_bias(
     )
     note = f"{format_percent(level)} posterior intervals of differences from {reference}."
     return table.assign_attrs(level=level, interval_note=note, link=design.link)
+
+
+def _mean_of_people(posterior: xr.Dataset, design: Design, by: str) -> xr.DataArray:
+    """Return the mean effect of the people who scored, by a dimension that their terms may have."""
+    effects = [
+        posterior[term.name].mean([dim for dim in term.dims if dim != by])
+        for term in design.terms_of("location")
+        if "rater" in term.dims
+    ]
+    return functools.reduce(add, effects, xr.DataArray(0.0))
 
 
 def human_draws(draws: ReplicateDraws, ratings: Ratings) -> ReplicateDraws:

@@ -3,7 +3,8 @@
 import xarray as xr
 
 from sharpbayes.analysis.prompt_counts import has_mean
-from sharpbayes.analysis.unequal_judges import list_inequalities
+from sharpbayes.analysis.unequal_judges import JUDGES, TRIALS, list_inequalities
+from sharpbayes.report.human_scoring import contradicts_selection
 from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import models_by_risk
@@ -12,6 +13,16 @@ from sharpbayes.report.wording import list_texts
 # Criteria of decisions by which posterior and bootstrap are compared.
 COMPARED = ("cvar", "policy_score")
 STATEMENTS = ("lowest", "distinguishable", "admissible")
+UNEQUAL_VALUES = (
+    "The values of each model {}, and the tables have them; no model is called lowest, by the "
+    "posterior or by the bootstrap."
+)
+# What is in the values of models that were judged unequally.
+OWN_VALUES = {
+    (JUDGES,): "are those of its own judges",
+    (TRIALS,): "have the noise that its own trials leave",
+    (JUDGES, TRIALS): "are those of its own judges, with the noise that its own trials leave",
+}
 
 
 def carried_statements(view: View) -> list[str]:
@@ -31,8 +42,11 @@ def has_means(view: View) -> bool:
 def is_recommended(view: View) -> bool:
     """Return whether the evidence carries the statements that the decision selects by.
 
-    It carries no order that posterior and bootstrap dispute.
+    It carries no order that posterior and bootstrap dispute, and no selection that people's scoring
+    contradicts.
     """
+    if contradicts_selection(view):
+        return False
     criterion, needed = view.group("decision").attrs["criterion"], set()
     if criterion in COMPARED and is_disputed(view, criterion):
         return False
@@ -63,3 +77,8 @@ def find_inequalities(results: xr.DataTree) -> tuple[str, ...]:
 def has_other_judges(results: xr.DataTree) -> bool:
     """Return whether models were not judged alike, by other judges or more often."""
     return bool(find_inequalities(results))
+
+
+def describe_own_values(results: xr.DataTree) -> str:
+    """Return what the values of models that were not judged alike are."""
+    return UNEQUAL_VALUES.format(OWN_VALUES[find_inequalities(results)])

@@ -25,6 +25,7 @@ from sharpbayes.report.wording import (
     is_fitted,
     likely_reasons,
     posterior_estimate,
+    without_posterior,
 )
 
 WITHOUT = "without careless"
@@ -76,9 +77,7 @@ class CrowdAnswer:
             f"{format_count(items, 'item')} follow the labels with a responsiveness of"
         )
         if not is_fitted(self.view):
-            source = "from the bootstrap; no model was fitted"
-            if "joint/posterior_median" in self.view:
-                source = "from the bootstrap; the fit has not converged"
+            source = f"from the bootstrap; {without_posterior(self.view)}"
             yield f"{subject} {bootstrap_estimate(row)}, {BEST}. This is {source}."
             return
         sources = contained_sources(self.view, "posterior_responsiveness")
@@ -170,7 +169,8 @@ class CrowdAnswer:
             f"{number(end, 2)} for {size_of_group(self.view, end['group'].item())}"
             for end in known[[0, -1]]
         )
-        source = "posterior medians" if is_fitted(self.view) else "observed; no model was fitted"
+        source = f"observed; {without_posterior(self.view)}"
+        source = "posterior medians" if is_fitted(self.view) else source
         labels = "labels" if has_same_labels(self.view) else "labels by all others"
         return (
             f"The scores of {known.size} groups of raters, each compared with the {labels}, follow "

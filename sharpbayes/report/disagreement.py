@@ -1,22 +1,46 @@
 """Why posterior and bootstrap of a panel disagree, as far as checks tell."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sharpbayes.analysis.prompt_counts import describe_tail
+from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.evidence import FEW_SHARED, has_tail
 from sharpbayes.metrics.stats.overlap import union_size
+from sharpbayes.report.lowest import (
+    CLOSE,
+    excluded_models,
+    likely_lowest,
+    observed_lowest,
+    probability_of_lowest,
+)
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.wording import failed_statistics, likely_reasons, tail_reasons
+from sharpbayes.report.wording import failed_statistics, is_fitted, likely_reasons, tail_reasons
 
 
-def explain_disagreement(
-    view: View, models: Sequence[str], named: Sequence[str], *, are_close: bool
-) -> str:
-    """Return the likely reason of a disagreement, the most telling first.
+def disagreement_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
+    """Yield where posterior and bootstrap name other models or exclude each other, and why.
 
-    ``named`` are the models that it is about, of all that have a tail risk; ``are_close`` is
-    whether these are so alike that no other reason is needed.
+    ``models`` are all that have a tail risk.
     """
+    if not is_fitted(view):
+        return
+    excluded = excluded_models(view, "cvar")
+    observed, likely = (f(view, "cvar") for f in (observed_lowest, likely_lowest))
+    names_differ = not {*observed} & {*likely}
+    excludes = "an interval of one does not contain the centre of the other"
+    if len(models) > 1 and names_differ:
+        also = f"; of {join_names(excluded)} {excludes}" if excluded else ""
+        reason = _explain(view, models, excluded or [*observed, *likely], excluded)
+        yield f"Posterior and bootstrap name different models{also}. {reason}"
+    elif excluded:
+        reason = _explain(view, models, excluded, excluded)
+        yield f"Posterior and bootstrap disagree on {join_names(excluded)}: {excludes}. {reason}"
+
+
+def _explain(
+    view: View, models: Sequence[str], named: Sequence[str], excluded: Sequence[str]
+) -> str:
+    """The likely reason of a disagreement about named models, the most telling first."""
     reasons = []
     if count := failed_statistics(view):
         statistics = "one statistic" if count == 1 else f"{count} statistics"
@@ -30,7 +54,8 @@ def explain_disagreement(
         if not has_tail(known["tail_prompts"]).all():
             reasons.append(f"the tail holds {describe_tail(known, alpha=alpha)} only")
         reasons += tail_reasons(evidence.sel(model=list(named)))
-    if not reasons and are_close:
+    are_close = float(probability_of_lowest(view, "cvar").max()) < CLOSE
+    if not reasons and not excluded and are_close:
         reasons.append("the models are close, and neither is sure")
     if not reasons:
         return "No check tells why: compare both in the table."

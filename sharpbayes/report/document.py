@@ -18,7 +18,7 @@ from sharpbayes.storage.schema import explain_missing
 # Groups that a machine wants at once; the rest is in the results file.
 GROUPS = (
     *("joint", "stability", "profile", "profile_interval", "tolerance", "decision"),
-    *("responsiveness", "diagnostics", "history"),
+    *("decision_human", "responsiveness", "diagnostics", "history"),
 )
 # Attributes that a document of weigh repeats.
 WEIGHED_ATTRIBUTES = (

@@ -28,6 +28,7 @@ from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import has_several_models, labels_where
 from sharpbayes.report.wording import (
+    NOT_COMPARED,
     failed_statistics,
     is_approximate,
     list_texts,
@@ -36,6 +37,7 @@ from sharpbayes.report.wording import (
 
 YES, PARTLY, NO, UNKNOWN = "yes", "partly", "no", "not known"
 NO_CHAIN = "The fit is a preview, and no chain has confirmed it."
+OTHERWISE = "By people's scoring, as fitted, the answer is another one than by the judges'."
 # What the statements say that the evidence of a panel may not carry.
 STATEMENTS = {
     "lowest": "which model has the lowest tail risk",
@@ -89,6 +91,7 @@ def _panel_data(view: View) -> tuple[str, str]:
     carried, limits = evidence_texts(view, "carried"), evidence_texts(view, "limits")
     if carried is None or limits is None:
         return UNKNOWN, "The results do not tell what their data carry."
+    is_contradicted = PanelAnswer(view).is_contradicted
     missing = [
         text
         for name, text in (STATEMENTS if has_several_models(view) else OF_ONE_MODEL).items()
@@ -96,7 +99,10 @@ def _panel_data(view: View) -> tuple[str, str]:
     ]
     if missing:
         state = PARTLY if carried else NO
-        return state, f"The data do not tell {join_names(missing)}."
+        also = f" {OTHERWISE}" if is_contradicted else ""
+        return state, f"The data do not tell {join_names(missing)}.{also}"
+    if is_contradicted:
+        return PARTLY, OTHERWISE
     if limits:
         return PARTLY, f"The answer stands, with {format_count(len(limits), 'limit')} to read."
     return YES, "Nothing in the data limits the answer."
@@ -236,7 +242,7 @@ def _fit(view: View) -> tuple[str, str]:
     if not bool(view["diagnostics/converged"]):
         return NO, "The fit has not converged."
     if "predictive_checks" not in view:
-        return UNKNOWN, "The fit converged; it was not compared with the ratings."
+        return UNKNOWN, NOT_COMPARED
     checks = int(view.group("predictive_checks").attrs["checks"])
     if count := failed_statistics(view):
         return NO, f"It does not reproduce {count} of {checks} statistics of the ratings."

@@ -5,21 +5,24 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sharpbayes.analysis.evidence_limits import has_narrow_tails
-from sharpbayes.analysis.unequal_judges import JUDGES, TRIALS
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.claims import (
     carried_statements,
+    describe_own_values,
     evidence_texts,
-    find_inequalities,
     has_means,
     has_other_judges,
 )
-from sharpbayes.report.disagreement import explain_disagreement
+from sharpbayes.report.disagreement import disagreement_sentences
+from sharpbayes.report.human_scoring import (
+    BY_JUDGES,
+    contradicted_metrics,
+    contradicted_verdicts,
+    human_sentences,
+)
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.lowest import (
-    CLOSE,
-    excluded_models,
     is_disputed,
     is_distinguished,
     likely_lowest,
@@ -49,18 +52,8 @@ from sharpbayes.report.wording import (
     is_fitted,
     posterior_estimate,
     probability_text,
+    without_posterior,
 )
-
-UNEQUAL_VALUES = (
-    "The values of each model {}, and the tables have them; no model is called lowest, by the "
-    "posterior or by the bootstrap."
-)
-# What is in the values of models that were judged unequally.
-OWN_VALUES = {
-    (JUDGES,): "are those of its own judges",
-    (TRIALS,): "have the noise that its own trials leave",
-    (JUDGES, TRIALS): "are those of its own judges, with the noise that its own trials leave",
-}
 
 
 def panel_answer(view: View) -> list[str]:
@@ -71,9 +64,10 @@ def panel_answer(view: View) -> list[str]:
     answer = PanelAnswer(view)
     if not answer.models:
         return ["No model has a tail risk: every one lacks ratings."]
-    sentences = [*suspect_scores(view), *answer.decided_by(), *answer.lead(), *answer.unmeasured()]
+    sentences = [*suspect_scores(view), *answer.by_people(), *answer.decided_by(), *answer.lead()]
+    sentences += answer.unmeasured()
     sentences += refusal_sentences(view, answer.read_by)
-    sentences += [] if answer.is_disputed else answer.disagreement()
+    sentences += [] if answer.is_disputed else disagreement_sentences(view, answer.models)
     if is_fitted(view):
         sentences += [*order_changes(view.results), *prior_sentences(view)]
         sentences += refit_sentences(view)
@@ -125,6 +119,33 @@ class PanelAnswer:
         """Models that the answer names: the posterior's after a fit, those of lowest value else."""
         return (likely_lowest if is_fitted(self.view) else observed_lowest)(self.view, metric)
 
+    def by_people(self) -> Iterator[str]:
+        """What people's scoring says that contradicts the answer by the judges' scoring."""
+        named = self.models if len(self.models) <= 1 else self.named_by("cvar")
+        models = [name for name in named if name in self._contradicted_verdicts]
+        return human_sentences(self.view, self._contradicted, models)
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether people's scoring gives another answer, in whole or in part."""
+        return bool(self._contradicted or self._contradicted_verdicts)
+
+    @cached_property
+    def _contradicted(self) -> list[str]:
+        """Metrics by which people's scoring names another model than the answer does."""
+        if len(self.models) <= 1 or self.has_other_judges:
+            return []
+        others = [] if "lowest" in self.carried else self.substitutes
+        first = ["policy_score"] if self._has_policy_score else []
+        return contradicted_metrics(self.view, [*dict.fromkeys([*first, "cvar", *others])])
+
+    @cached_property
+    def _contradicted_verdicts(self) -> list[str]:
+        """Models with another verdict by people's scoring, where the evidence carries verdicts."""
+        if "admissible" not in self.carried:
+            return []
+        return [name for name in contradicted_verdicts(self.view) if name in self.models]
+
     def lead(self) -> Iterator[str]:
         """Limits of the evidence first, or that posterior and bootstrap dispute the answer."""
         if len(self.models) == 1:
@@ -134,9 +155,9 @@ class PanelAnswer:
         yield from () if carried else self.limits
         yield from () if carried else self._instead()
         if self.has_other_judges:
-            yield UNEQUAL_VALUES.format(OWN_VALUES[find_inequalities(self.view.results)])
+            yield describe_own_values(self.view.results)
         elif is_fitted(self.view):
-            yield from self.disagreement() if self.is_disputed else ()
+            yield from disagreement_sentences(self.view, self.models) if self.is_disputed else ()
             yield self._posterior_lowest(carried=carried and not self.is_disputed)
             yield self._bootstrap_beside(carried=carried)
         else:
@@ -196,7 +217,8 @@ class PanelAnswer:
         if self._has_policy_score:
             others = ["policy_score", *(name for name in others if name != "policy_score")]
         values = [*(self._values(only, x, METRICS[x]) for x in others), *values]
-        source = "" if is_fitted(self.view) else ", from the bootstrap; no model was fitted"
+        source = f", from the bootstrap; {without_posterior(self.view)}"
+        source = "" if is_fitted(self.view) else source
         yield from () if carried else self.limits
         yield f"{only} is the only model{which}: {'; '.join(values)}{source}."
         yield from [*(self.limits if carried else ()), *self.remarks]
@@ -215,9 +237,10 @@ class PanelAnswer:
 
     def _posterior_lowest(self, *, carried: bool) -> str:
         """The most probable model, with probability, estimate and what its interval contains."""
-        limit = "" if carried else "What the posterior gives, within that limit: "
-        if self.is_disputed:
-            limit = "What the posterior gives: "
+        judged = f" {BY_JUDGES}" if "cvar" in self._contradicted else ""
+        within = "" if carried or self.is_disputed else ", within that limit"
+        is_limited = judged or within or self.is_disputed
+        limit = f"What the posterior gives{judged}{within}: " if is_limited else ""
         first, probability = self.named_by("cvar")[0], probability_of_lowest(self.view, "cvar")
         return describe_lowest(self.view, self.models, first, probability, limit=limit)
 
@@ -234,13 +257,11 @@ class PanelAnswer:
         )
 
     def _bootstrap_lowest(self, *, carried: bool) -> str:
-        """The lowest model by the bootstrap, where no model was fitted."""
+        """The lowest model by the bootstrap, where no fit gives a posterior."""
         names = observed_lowest(self.view, "cvar")
         row = self.view.select({"metric": "cvar", "model": names[0]})
         value = f"{row.text('{cvar}')} of cumulative log-risk {bootstrap_estimate(row)}"
-        source = "from the bootstrap over prompts; no model was fitted"
-        if "joint/posterior_median" in self.view:
-            source = "from the bootstrap over prompts; the fit has not converged"
+        source = f"from the bootstrap over prompts; {without_posterior(self.view)}"
         if not carried:
             verb = "is" if len(names) == 1 else "are"
             relation = f"; it is {self._relation(names)}" if self._tells_relation else ""
@@ -360,9 +381,11 @@ class PanelAnswer:
         row = self.view.select({"metric": metric, "model": first})
         chance, estimate = probability_text(row["joint/prob_lowest"]), posterior_estimate(row)
         others = list_others(probability_of_lowest(self.view, metric), self.models, first)
+        judged = f" {BY_JUDGES}" if metric in self._contradicted else ""
         also = f"; it may also be {others}" if others else ""
         return (
-            f"{first} has the lowest {METRICS[metric]} with probability {chance}, {estimate}{also}"
+            f"{first} has the lowest {METRICS[metric]}{judged} with probability {chance}, "
+            f"{estimate}{also}"
         )
 
     def _bootstrap_comparison(self, metric: str) -> str:
@@ -375,25 +398,3 @@ class PanelAnswer:
         if lower := lower_models(self.view, metric):
             others += f", and a higher one than {join_names(lower)} on the prompts of both"
         return f"{join_names(names)} {verb} the lowest {METRICS[metric]}, {estimate}{others}"
-
-    def disagreement(self) -> Iterator[str]:
-        """Where posterior and bootstrap name other models or exclude each other, and why."""
-        if not is_fitted(self.view):
-            return
-        excluded = excluded_models(self.view, "cvar")
-        observed, likely = (f(self.view, "cvar") for f in (observed_lowest, likely_lowest))
-        names_differ = not {*observed} & {*likely}
-        excludes = "an interval of one does not contain the centre of the other"
-        if len(self.models) > 1 and names_differ:
-            also = f"; of {join_names(excluded)} {excludes}" if excluded else ""
-            yield f"Posterior and bootstrap name different models{also}. {self._reason(excluded)}"
-        elif excluded:
-            names, reason = join_names(excluded), self._reason(excluded)
-            yield f"Posterior and bootstrap disagree on {names}: {excludes}. {reason}"
-
-    def _reason(self, excluded: list[str]) -> str:
-        """The likely reason of a disagreement."""
-        view = self.view
-        named = excluded or [*observed_lowest(view, "cvar"), *likely_lowest(view, "cvar")]
-        are_close = not excluded and float(probability_of_lowest(view, "cvar").max()) < CLOSE
-        return explain_disagreement(self.view, self.models, named, are_close=are_close)

@@ -5,6 +5,14 @@ from collections.abc import Iterator, Sequence
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 from sharpbayes.report.claims import COMPARED, has_means, has_other_judges, is_recommended
+from sharpbayes.report.human_scoring import (
+    BY_JUDGES,
+    BY_PEOPLE,
+    HUMAN_DECISION,
+    contradicted_verdicts,
+    contradicts_selection,
+    selection_contradicted,
+)
 from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
@@ -32,26 +40,37 @@ def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     if "profile/admissible" not in view:
         yield NONE_DECIDED
         return
-    verdicts, parts = _verdicts(view, models), []
-    texts = {model: f"{model}{_probability(view, model, verdicts[model])}" for model in models}
-    for verdict, (one, several) in VERDICT_TEXTS.items():
-        names = [texts[model] for model in models if verdicts[model] == verdict]
-        if names:
-            parts.append((one if len(names) == 1 else several).format(join_names(names)))
     confidence = ""
     if "tolerance" in view:
         level = format_percent(view.group("tolerance").attrs["confidence"])
         confidence = f", at {level} confidence"
-    yield f"The tolerance decided{confidence}: {'; '.join(parts)}."
+    by_judges = _describe_verdicts(view, models, "decision")
+    if set(contradicted_verdicts(view)) & set(models):
+        by_people = _describe_verdicts(view, models, HUMAN_DECISION)
+        yield f"The tolerance decided{confidence}, {BY_PEOPLE}: {by_people}."
+        yield f"{BY_JUDGES.capitalize()}: {by_judges}."
+    else:
+        yield f"The tolerance decided{confidence}: {by_judges}."
     if not _has_probabilities(view):
         yield from _own_prompts_sentences(view, models)
 
 
-def _probability(view: View, model: str, verdict: str) -> str:
+def _describe_verdicts(view: View, models: Sequence[str], decision: str) -> str:
+    """Which models keep the tolerance and which exceed it, by a group of the decision."""
+    verdicts, parts = _verdicts(view, models, decision), []
+    texts = {x: f"{x}{_probability(view, x, verdicts[x], decision)}" for x in models}
+    for verdict, (one, several) in VERDICT_TEXTS.items():
+        names = [texts[model] for model in models if verdicts[model] == verdict]
+        if names:
+            parts.append((one if len(names) == 1 else several).format(join_names(names)))
+    return "; ".join(parts)
+
+
+def _probability(view: View, model: str, verdict: str, decision: str) -> str:
     """The probability of what a verdict says of a model, in brackets; empty without a fit."""
     if not _has_probabilities(view):
         return ""
-    chance = float(view["decision/prob_admissible"].sel(model=model))
+    chance = float(view[f"{decision}/prob_admissible"].sel(model=model))
     if verdict == NOT_ADMISSIBLE:
         return f" (probability {probability_text(1.0 - chance)})"
     of_what = " of keeping it" if verdict == CANNOT_TELL else ""
@@ -114,12 +133,12 @@ def _has_probabilities(view: View) -> bool:
     return is_fitted(view) and "decision/prob_admissible" in view
 
 
-def _verdicts(view: View, models: Sequence[str]) -> dict[str, str]:
-    """The verdict on each model, by the fit where there is one.
+def _verdicts(view: View, models: Sequence[str], decision: str) -> dict[str, str]:
+    """The verdict on each model, by a decision of the fit where there is one.
 
     Results of earlier versions have none: theirs is at the confidence of their decision.
     """
-    path = "decision/verdict" if _has_probabilities(view) else "tolerance/verdict"
+    path = f"{decision}/verdict" if _has_probabilities(view) else "tolerance/verdict"
     if path in view:
         verdict = view[path]
         return {model: str(verdict.sel(model=model).item()) for model in models}
@@ -145,6 +164,9 @@ def selection_sentences(view: View, first: str) -> Iterator[str]:
             f"The table of the decision selects {join_names(selected)}, but models were not judged "
             "alike: that is no recommendation."
         )
+        return
+    if selected and contradicts_selection(view):
+        yield selection_contradicted(view, selected)
         return
     if first in selected:
         return

@@ -7,6 +7,7 @@ import xarray as xr
 
 from sharpbayes.analysis.releases import name_units
 from sharpbayes.report.claims import is_recommended
+from sharpbayes.report.human_scoring import contradicted_verdicts
 from sharpbayes.report.layout import PANEL
 from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.panel_answer import PanelAnswer
@@ -90,6 +91,7 @@ def read_verdicts(results: xr.DataTree) -> dict[str, str]:
     """Return the verdict on each model; of a crowd a dash for each group.
 
     Where the evidence does not tell who keeps the tolerance, a model exceeds it by means alone.
+    Where people's scoring has another verdict than the judges', it cannot tell.
     """
     if "profile" not in results:
         return dict.fromkeys(map(str, results["joint"]["group"].to_numpy()), "-")
@@ -106,7 +108,8 @@ def _stored_verdicts(results: xr.DataTree) -> dict[str, str]:
     """The verdict on each model; of results of earlier versions by the observed values."""
     for group in ("decision", "tolerance"):
         if group in results and "verdict" in results[group]:
-            return _by_model(results[group].to_dataset()["verdict"])
+            contradicted = dict.fromkeys(contradicted_verdicts(View(results)), CANNOT_TELL)
+            return _by_model(results[group].to_dataset()["verdict"]) | contradicted
     profile = results["profile"].to_dataset()
     words = xr.full_like(profile["model"], NO_TOLERANCE, dtype=object)
     if "admissible" in profile:

@@ -25,6 +25,7 @@ from sharpbayes.report.tables.slopes import slope_sentences
 from sharpbayes.report.tables.table import Table
 from sharpbayes.report.updates import update_sentences
 from sharpbayes.report.wording import (
+    NOT_COMPARED,
     is_approximate,
     list_texts,
     mark_texts,
@@ -275,7 +276,9 @@ def plain_verdict(results: xr.DataTree) -> str:
     if results_kind(results) in (HISTORY, *OTHER_COMMANDS):
         return "Whether a fit converged and passed its checks is in the results of the fit."
     remarks = [*_bias_of_model(results), *_divergences(results)]
-    return " ".join(["The fit converged and no check failed.", *remarks])
+    is_compared = "predictive_checks" in results
+    passed = "The fit converged and no check failed." if is_compared else NOT_COMPARED
+    return " ".join([passed, *remarks])
 
 
 def _approximation(results: xr.DataTree) -> str:

@@ -27,6 +27,9 @@ CONTAINED = {
 # Intervals that are missing for no other reason than equal resamples.
 WITHOUT_GAPS = ("studentized", "percentile")
 
+# What is said of a fit that was asked for no replicated ratings.
+NOT_COMPARED = "The fit converged; it was not compared with the ratings."
+
 LIKELY_CAUSES = "A failed check does not prove its cause. The likeliest, and what helps:"
 
 
@@ -94,6 +97,15 @@ def posterior_estimate(row: View) -> str:
 def is_fitted(view: View) -> bool:
     """Return whether results hold the posterior of a fit that may be used."""
     return has_converged(view.results) and "joint/posterior_median" in view
+
+
+def without_posterior(view: View) -> str:
+    """Return why results have no posterior of metrics: the bootstrap stands alone."""
+    if "posterior" not in view and "joint/posterior_median" not in view:
+        return "no model was fitted"
+    if not has_converged(view.results):
+        return "the fit has not converged"
+    return "the fit replicated no ratings"
 
 
 def contained_sources(view: View, group: str) -> str:

@@ -96,6 +96,21 @@ def test_terms_of_judges_by_plain_loops(parts, ratings):
         )
 
 
+def test_severity_by_model_by_plain_loops(parts, ratings):
+    design, posterior = parts
+    bias = judge_bias(posterior, design, ratings, level=0.9)
+    cell = posterior.isel(chain=1, draw=7)
+    of_judge = cell["location_judge_dimension_scale"].isel(scale=0).mean("dimension")
+    expected = cell["location_judge_model"] + of_judge - cell["location_rater"].mean()
+    by_model = bias["model_severity"].isel(chain=1, draw=7)
+    np.testing.assert_allclose(by_model, expected.transpose("judge", "model"), rtol=1e-12)
+    differential = bias["differential_model_severity"].isel(chain=1, draw=7)
+    np.testing.assert_allclose(differential, by_model - by_model.mean("model"), atol=1e-12)
+    np.testing.assert_allclose(
+        by_model.mean("model"), bias["severity"].isel(chain=1, draw=7), rtol=1e-12
+    )
+
+
 def test_shared_ratings_are_of_cells_that_people_scored(ratings, parts):
     design, posterior = parts
     bias = judge_bias(posterior, design, ratings, level=0.9)

@@ -84,6 +84,34 @@ def fitted_panel(
     return add(tree, joint=joint, decision=decision, posterior_profile=posterior)
 
 
+def scored_by_people(results, *, probability, kept=None, judged=None):
+    """Add what people's scoring decides to a fit: who is lowest, and who keeps the tolerance.
+
+    ``kept`` and ``judged`` are the probabilities of keeping it by people's and by judges' scoring.
+    """
+    models = results["decision"]["model"].to_numpy()
+    lowest = np.repeat(np.arange(len(models)), np.round(100 * np.array(probability)).astype(int))
+    draws = 1.0 + (np.arange(len(models)) != lowest[:, None])
+    names = ("cvar", "mean", "policy_score")
+    draws_by_metric = dict.fromkeys(names, (("chain", "draw", "model"), draws[None]))
+    profile = xr.Dataset(draws_by_metric, {"model": models})
+    judges = results["joint"]["prob_lowest"].sel(metric="cvar").to_numpy()
+    parts = {"decision": (judges, judged), "decision_human": (np.array(probability), kept)}
+    decisions = {}
+    for name, (best, chance) in parts.items():
+        decision = results["decision"].to_dataset().assign(prob_best=("model", best))
+        eligible = np.ones(len(models), dtype=bool)
+        if chance is not None:
+            eligible = np.array(chance) >= 0.5
+            sure = [np.array(chance) >= 0.95, np.array(chance) <= 0.05]
+            verdict = np.select(sure, ["admissible", "not admissible"], "cannot tell")
+            decision["prob_admissible"] = ("model", np.array(chance))
+            decision["verdict"] = ("model", verdict)
+        likely = np.where(eligible, best, -1.0)
+        decisions[name] = decision.assign(selected=("model", likely == likely.max()))
+    return add(results, posterior_profile_human=profile, **decisions)
+
+
 def evidence(models, *, tail=10.0, saturated=0, limits=(), carried=ALL, companion=False):
     """Return the evidence of a panel."""
     return xr.Dataset(

@@ -43,6 +43,14 @@ def test_measured_it_is_the_bootstrap_and_says_so():
     )
 
 
+def test_a_fit_without_replicated_ratings_is_no_missing_fit():
+    converged = xr.Dataset({"converged": ((), True)})
+    results = add(crowd(), posterior=xr.Dataset(), diagnostics=converged)
+    assert answer(results)[0].endswith("This is from the bootstrap; the fit replicated no ratings.")
+    without_all = add(crowd(reason="no labels"), posterior=xr.Dataset(), diagnostics=converged)
+    assert "(observed; the fit replicated no ratings)" in answer(without_all)[0]
+
+
 def test_a_single_group_has_none_to_be_compared_with():
     alone = crowd().isel(group=[0, 1], other=[0, 1])
     missing = alone["responsiveness_difference"]["hm"].sel(by="all", drop=True)

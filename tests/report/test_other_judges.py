@@ -3,7 +3,7 @@
 import pytest
 import xarray as xr
 
-from sharpbayes.report.panel_answer import OWN_VALUES, UNEQUAL_VALUES
+from sharpbayes.report.claims import OWN_VALUES, UNEQUAL_VALUES
 from sharpbayes.report.panel_decision import selection_sentences
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.catalogue import report_tables

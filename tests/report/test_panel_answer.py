@@ -300,6 +300,15 @@ def test_a_model_that_stands_alone():
     )
 
 
+@pytest.mark.parametrize("cvar", [(3.0, 1.0, 2.0), (3.0,)])
+def test_a_fit_without_replicated_ratings_is_no_missing_fit(cvar):
+    converged = xr.Dataset({"converged": ((), True)})
+    results = add(panel(cvar=cvar), posterior=xr.Dataset(), diagnostics=converged)
+    assert answer(results)[0].endswith("; the fit replicated no ratings.")
+    results.attrs["status"] = "not converged"
+    assert answer(results)[0].endswith("; the fit has not converged.")
+
+
 def test_a_model_without_ratings_is_not_the_safest():
     first, second, _ = answer(panel(cvar=(np.nan, 2.0, 1.5)))
     assert first.startswith("c has the lowest tail risk of 2 models")

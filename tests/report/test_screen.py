@@ -162,3 +162,34 @@ def test_the_terminal_says_which_judge_differs_from_people():
     assert says in text
     assert "j2" not in text
     assert says in screen_text(results, path=PATH, width=200)
+
+
+def test_a_judge_who_sees_one_model_otherwise_than_people_is_named_first():
+    labels = {"judge": ["j1", "j2"], "model": ["a", "b", "c"], "bound": ["lower", "upper"]}
+    by_model, alike = [-3.0, -0.2, 0.1], [-0.1, 0.0, 0.1]
+    means = np.array([by_model, alike])
+    centred = means - means.mean(axis=1, keepdims=True)
+    dims = ("judge", "model")
+    ends = (*dims, "bound")
+    bias = xr.Dataset(
+        {
+            "severity": ("judge", means.mean(axis=1)),
+            "severity_mean": ("judge", means.mean(axis=1)),
+            "severity_interval": (("judge", "bound"), [[-1.8, -0.3], [-0.6, 0.6]]),
+            "model_severity": (dims, means),
+            "model_severity_mean": (dims, means),
+            "model_severity_interval": (ends, means[..., None] + [-1.0, 1.0]),
+            "differential_model_severity": (dims, centred),
+            "differential_model_severity_mean": (dims, centred),
+            "differential_model_severity_interval": (ends, centred[..., None] + [-0.9, 0.9]),
+        },
+        labels,
+        {"link": "logit", "interval_note": ""},
+    )
+    results = add(fitted_panel(), judge_bias=bias.assign(shared=("judge", [4, 4])))
+    unlike = (
+        "Judge j1 does not see all models alike, against people: severity −3.0 (−4.0 to −2.0) in "
+        "a, 0.1 (−0.9 to 1.1) in c."
+    )
+    on_average = "Judge j1 sees less harm than people (severity −1.03 (−1.80 to −0.30))."
+    assert [text for text in remarks(results) if text.startswith("Judge")] == [unlike, on_average]

@@ -4,7 +4,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.report import summary
-from tests.report.hand_made import crowd, fitted_panel, panel
+from tests.report.hand_made import add, crowd, fitted_panel, panel
 
 
 def test_what_the_model_does_not_reproduce_is_one_sentence():
@@ -51,11 +51,19 @@ def test_remarks_name_what_is_missing():
 
 def test_the_verdict_says_that_a_model_is_biased_for_the_metrics():
     results = crowd()
-    results["posterior"] = xr.DataTree(xr.Dataset())
+    results = add(results, posterior=xr.Dataset(), predictive_checks=xr.Dataset())
     biased = "The model does not know the labels."
     results["posterior_responsiveness"] = xr.DataTree(xr.Dataset(attrs={"remark": biased}))
     assert summary.verdict(results) == f"The fit converged and no check failed. {biased}"
     results["posterior_responsiveness"].attrs["remark"] = ""
+    assert summary.verdict(results) == "The fit converged and no check failed."
+
+
+def test_a_fit_that_replicated_no_ratings_was_not_compared_with_them():
+    results = add(panel(), posterior=xr.Dataset(), diagnostics=xr.Dataset({"converged": 1}))
+    not_compared = "The fit converged; it was not compared with the ratings."
+    assert summary.verdict(results) == not_compared
+    results = add(results, predictive_checks=xr.Dataset())
     assert summary.verdict(results) == "The fit converged and no check failed."
 
 
@@ -69,7 +77,7 @@ def test_a_summary_says_nothing_twice():
 
 def test_a_fit_that_converged_says_what_its_divergences_do():
     results = fitted_panel()
-    results["posterior"] = xr.DataTree()
+    results = add(results, posterior=xr.Dataset(), predictive_checks=xr.Dataset())
     note = "10 transitions diverged (0.25%)."
     diagnostics = xr.Dataset({"converged": 1}, attrs={"divergence_note": note})
     results["diagnostics"] = xr.DataTree(diagnostics)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import xarray as xr
 
 from sharpbayes.metrics.stats.intervals import percentile_interval
+from sharpbayes.metrics.stats.ranks import is_lowest
 
 # Dimensions of the draws of a fit.
 DRAWS = ("chain", "draw")
@@ -32,3 +33,18 @@ def central_interval[Values: (xr.DataArray, xr.Dataset)](
     array([nan, nan])
     """
     return percentile_interval(draws, level=level, dim=dim, skipna=False)
+
+
+def lowest_probability(draws: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return the share of draws in which each value along a dimension is lowest, in [0, 1].
+
+    Equal values of a draw share it. A missing value is not lowest; where all are missing in a draw
+    the draw does not count.
+
+    >>> draws = xr.DataArray([[[1.0, 2.0], [1.0, 1.0]]], dims=("chain", "draw", "model"))
+    >>> lowest_probability(draws, "model").values
+    array([0.75, 0.25])
+    """
+    lowest = is_lowest(draws, dim)
+    probability: xr.DataArray = (lowest / lowest.sum(dim)).mean(DRAWS)
+    return probability

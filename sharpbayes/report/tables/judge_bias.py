@@ -11,6 +11,7 @@ from sharpbayes.report.tables.format import estimate, number
 NEUTRAL = {
     "severity": 0.0,
     "differential_severity": 0.0,
+    "differential_model_severity": 0.0,
     "discrimination": 1.0,
     "self_preference": 0.0,
 }
@@ -78,6 +79,15 @@ TABLES = (
         "{judge_bias[link]}s; the values of a judge add up to 0. {judge_bias[interval_note]}",
     ),
     TableSpec(
+        title="Judges against people: severity by model",
+        needs=("judge_bias/model_severity",),
+        rows=labels_of("judge_bias/judge"),
+        columns=("{judge}", over("judge_bias/model", _column("model_severity", "{model}"))),
+        note="How much more harm a judge sees in a model than people do, self-preference apart, in "
+        "{judge_bias[link]}s; a judge who sees all models alike has its severity everywhere. "
+        "{judge_bias[interval_note]}",
+    ),
+    TableSpec(
         title="Errors of judges about an answer",
         needs=("judge_errors",),
         rows=_errors,
@@ -108,7 +118,8 @@ TABLES = (
             "{cvar}, judges: posterior_profile/cvar | posterior",
             f"mean, people: {HUMAN}/mean | posterior",
             "mean, judges: posterior_profile/mean | posterior",
-            "P(adm.), people: decision_human/prob_admissible",
+            "P(best), people: decision_human/prob_best | probability?",
+            "P(adm.), people: decision_human/prob_admissible | probability?",
         ),
         note="Cumulative log-risk of ratings replicated for the cells that judges scored: once by "
         "the judges, once by as many human raters. {posterior_profile_human[interval_note]}",
@@ -130,6 +141,7 @@ def departures(results: xr.DataTree) -> Iterator[str]:
     view = View(results)
     if "judge_bias" not in view:
         return
+    yield from _unlike_models(view)
     for name, does in DEPARTURES.items():
         for row in map(view.select, _departing(view, name)):
             effect = f"{name.replace('_', ' ')} {_estimate(row, name)}"
@@ -139,12 +151,33 @@ def departures(results: xr.DataTree) -> Iterator[str]:
         yield f"Judges see {labels['more']} harm {text}"
 
 
+def _unlike_models(view: View) -> Iterator[str]:
+    """Yield a sentence for each judge who does not see all models alike, against people.
+
+    Its severity over all models hides it: the sentence has the models of lowest and highest.
+    """
+    names = dict.fromkeys(x["judge"] for x in _departing(view, "differential_model_severity"))
+    for judge in names:
+        row = view.select({"judge": judge})
+        means = row["judge_bias/model_severity_mean"]
+        ends = [str(x.item()) for x in (means.idxmin("model"), means.idxmax("model"))]
+        low, high = (
+            f"{_estimate(row.select({'model': model}), 'model_severity')} in {model}"
+            for model in ends
+        )
+        yield (
+            f"Judge {judge} does not see all models alike, against people: severity {low}, {high}."
+        )
+
+
 def _departing(view: View, name: str) -> Iterator[Labels]:
     """Labels at which the interval of an effect excludes the value of people."""
     by_dimension = name == "differential_severity"
     if f"judge_bias/{name}" not in view or (by_dimension and not _by_dimension(view)):
         return
-    dims = [dim for dim in ("judge", "dimension") if dim in view[f"judge_bias/{name}"].dims]
+    dims = [
+        dim for dim in ("judge", "dimension", "model") if dim in view[f"judge_bias/{name}"].dims
+    ]
     for labels in labels_of(*(f"judge_bias/{dim}" for dim in dims))(view):
         row = view.select(labels)
         low, high = row[f"judge_bias/{name}_interval"].to_numpy()

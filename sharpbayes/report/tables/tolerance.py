@@ -58,6 +58,7 @@ TABLES = (
             "{model}; by the bootstrap: tolerance/verdict | text",
             "by the fit: decision/verdict | text?",
             "P(adm.): decision/prob_admissible | probability?",
+            "by people's scoring: decision_human/verdict | text?",
         ),
         note="At {tolerance[confidence]:percent} confidence. Cannot tell: neither is shown, or "
         "the evidence does not tell the tails that a limit is about.",

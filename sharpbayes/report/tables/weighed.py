@@ -6,7 +6,9 @@ import xarray as xr
 
 from sharpbayes.report.approval import is_past
 from sharpbayes.report.claims import evidence_texts, has_other_judges, is_recommended
+from sharpbayes.report.human_scoring import HUMAN_DECISION
 from sharpbayes.report.layout import WEIGHED, read_weights, results_kind
+from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
@@ -45,19 +47,32 @@ def _decisions(view: View) -> Iterator[Labels]:
     """Every weights file with what it decides."""
     for labels in _weights(view):
         decision = labels["inside"].group("decision")
-        admissible = NO_TOLERANCE
-        if "verdict" in decision:
-            sure = labels_where(decision["verdict"] == ADMISSIBLE)
-            admissible = ", ".join(sure) or "none"
         yield {
             "weights": labels["weights"],
             "choice": _choice(labels["inside"], labels_where(decision["selected"])),
             "by": CRITERIA[decision.attrs["criterion"]],
             "carried": "yes" if is_recommended(labels["inside"]) else "no",
             "order": _order(decision["expected_loss"]),
-            "admissible": admissible,
+            "admissible": _admissible(decision),
             "unresolved": int(decision["unresolved"].sum()) // 2,
+            **_human_decision(labels["inside"]),
         }
+
+
+def _human_decision(inside: View) -> Labels:
+    """What weights decide by people's scoring, where a fit knows it."""
+    if HUMAN_DECISION not in inside:
+        return {}
+    decision = inside.group(HUMAN_DECISION)
+    chosen = _choice(inside, labels_where(decision["selected"]))
+    return {"human_choice": chosen, "human_admissible": _admissible(decision)}
+
+
+def _admissible(decision: xr.Dataset) -> str:
+    """The models that a decision finds admissible."""
+    if "verdict" not in decision:
+        return NO_TOLERANCE
+    return ", ".join(labels_where(decision["verdict"] == ADMISSIBLE)) or "none"
 
 
 def _choice(inside: View, names: list[str]) -> str:
@@ -139,16 +154,31 @@ def _cvar_tier_and_loss(row: View) -> str:
     )
 
 
+def _scored_by_people(view: View) -> list[Labels]:
+    """One column where a fit decides by people's scoring too, else none."""
+    return [{}] if HUMAN_DECISION in _weights(view)[0]["inside"] else []
+
+
+def _weights_by_people(view: View) -> list[Labels]:
+    """Every weights file with the view of its results, where people scored too."""
+    return _weights(view) if _scored_by_people(view) else []
+
+
 def _several(view: View) -> list[Labels]:
     """One column where several weights files are compared, else none."""
     return [{}] if len(_weights(view)) > 1 else []
 
 
 def _limits(view: View) -> list[Labels]:
-    """What the evidence does not carry, with the weights files of which it holds."""
+    """What the evidence does not carry, with the weights files of which it holds.
+
+    What people's scoring contradicts stands first.
+    """
     files: dict[str, list[str]] = {}
     for labels in _weights(view):
-        for text in evidence_texts(labels["inside"], "limits") or []:
+        inside = labels["inside"]
+        by_people = PanelAnswer(inside).by_people() if HUMAN_DECISION in inside else ()
+        for text in [*by_people, *(evidence_texts(inside, "limits") or [])]:
             files.setdefault(text, []).append(labels["weights"])
     return [{"weights": ", ".join(names), "limit": text} for text, names in files.items()]
 
@@ -186,6 +216,12 @@ def _verdict(row: View) -> str:
 def _verdict_of(inside: View) -> str:
     """The verdict on a model in some results."""
     path = "decision/verdict" if "decision/verdict" in inside else "tolerance/verdict"
+    return str(inside[path].item()) if path in inside else NO_TOLERANCE
+
+
+def _human_verdict(row: View) -> str:
+    """The verdict on a model by people's scoring, under the weights of a column."""
+    inside, path = row.labels["inside"].select(row.labels), f"{HUMAN_DECISION}/verdict"
     return str(inside[path].item()) if path in inside else NO_TOLERANCE
 
 
@@ -232,6 +268,11 @@ MODEL_TABLES = (
         rows=_decisions,
         columns=(
             "{weights}; {choice}; {by}; carried by the evidence: {carried}; {admissible}",
+            over(
+                _scored_by_people,
+                "choice by people's scoring: {human_choice}",
+                "admissible by people's scoring: {human_admissible}",
+            ),
             "models by expected loss: {order}; pairs not resolved: {unresolved}",
         ),
         note=_note_of_first(
@@ -281,7 +322,11 @@ MODEL_TABLES = (
         title="Verdict on each model under each weighting",
         condition=_any_weights("tolerance"),
         rows=_models,
-        columns=("{model}", over(_weights, Column(_with_jurisdiction, _verdict))),
+        columns=(
+            "{model}",
+            over(_weights, Column(_with_jurisdiction, _verdict)),
+            over(_weights_by_people, Column("{weights}, by people's scoring", _human_verdict)),
+        ),
         note="Each at the confidence of its tolerance. Cannot tell: neither is shown, or the "
         "evidence does not tell the tail that a limit is about.",
     ),
