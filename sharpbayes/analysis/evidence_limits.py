@@ -10,6 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.prompt_counts import describe_tail, has_mean, is_repeated, read_prompts
+from sharpbayes.analysis.tail_evidence import is_flat, is_low
 from sharpbayes.analysis.tail_remarks import describe_saturation, describe_ties
 from sharpbayes.analysis.unequal_judges import is_judged_unequally, name_unequal_judges
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
@@ -21,8 +22,6 @@ from sharpbayes.metrics.stats.ranks import is_lowest
 # From this many prompts in the tail on, intervals of CVaR hold the truth in 95% and more of the
 # studies of six worlds; a lower alpha is suggested that leaves twice as many.
 GOOD_TAIL = 2 * MIN_TAIL
-# How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
-COVERAGE_MARGIN = 0.07
 # Half of the prompts are no tail.
 LEAST_ALPHA = 0.5
 # What the limits are about.
@@ -82,7 +81,7 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     An interval that misses lies too low. Of two models only the lower one must have a good one.
     """
     are_enough = bool(has_tail(evidence["tail_prompts"]).all())
-    low = is_low(evidence) | _is_flat(evidence)
+    low = is_low(evidence) | is_flat(evidence)
     tells_lowest = are_enough and not low[_first_lowest(evidence)]
     tells_kept = are_enough and not (low & evidence["admissible"].to_numpy()).any()
     comparable = not is_judged_unequally(evidence)
@@ -92,13 +91,6 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
         "admissible": tells_kept if limits_tails else _have_means(evidence),
     }
     return [name for name, holds in statements.items() if holds]
-
-
-def is_low(evidence: xr.Dataset) -> NDArray[np.bool_]:
-    """Return the models whose intervals hold the truth too seldom in simulated studies."""
-    least = evidence.attrs["level"] - COVERAGE_MARGIN
-    low: NDArray[np.bool_] = (evidence["expected_coverage"] < least).to_numpy()
-    return low
 
 
 def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
@@ -140,23 +132,17 @@ def _of_some(evidence: xr.Dataset, all_of: NDArray[np.bool_], some: NDArray[np.b
     return "" if (some == all_of).all() else f" for {_list_models(evidence, some)}"
 
 
-def _is_flat(evidence: xr.Dataset) -> NDArray[np.bool_]:
-    """Models whose tail prompts all have the same log-risk, below the ceiling."""
-    flat: NDArray[np.bool_] = (evidence["flat_tail"] & ~evidence["at_ceiling"]).to_numpy()
-    return flat
-
-
 def has_narrow_tails(evidence: xr.Dataset) -> bool:
     """Return whether intervals of CVaR are known to be too narrow for a model: a limit says so."""
     is_short = not has_tail(evidence["tail_prompts"]).all()
     if is_short or "expected_coverage" not in evidence:
         return is_short
-    return bool((is_low(evidence) | _is_flat(evidence)).any())
+    return bool((is_low(evidence) | is_flat(evidence)).any())
 
 
 def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
     """Intervals that have no width."""
-    flat = _is_flat(evidence)
+    flat = is_flat(evidence)
     if flat.any():
         yield (
             f"All tail prompts have the same log-risk for {_list_models(evidence, flat)}: no "

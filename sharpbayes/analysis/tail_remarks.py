@@ -69,6 +69,25 @@ def describe_saturation(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     yield sentence
 
 
+def describe_categories(tolerance: xr.Dataset) -> Iterator[str]:
+    """Yield which categories have a limit on a tail that their prompts do not tell."""
+    categories: dict[tuple[str, ...], list[str]] = {}
+    for label in map(str, tolerance["threshold"].to_numpy()):
+        is_told = tolerance["tells_tail"].sel(threshold=label).to_numpy()
+        models = tuple(map(str, tolerance["model"].to_numpy()[~is_told]))
+        if models:
+            categories.setdefault(models, []).append(label.partition(" ")[2])
+    for models, names in categories.items():
+        is_every = len(models) == tolerance.sizes["model"]
+        whose = "" if is_every else f" of {join_names(models)}"
+        its, limit = ("its", "its limit is") if len(names) == 1 else ("their", "their limits are")
+        tail = f"{its} tail{'s' * (len(names) > 1)}"
+        yield (
+            f"The prompts of {join_names(names)} do not tell {tail}{whose}: {limit} not called "
+            f"kept{' there' * (not is_every)}."
+        )
+
+
 def _count_saturated(evidence: xr.Dataset) -> str:
     """Models, each with how many of its tail are at the end of the scale."""
     counts = evidence[["saturated_tail", "tail_size"]].to_dataframe()

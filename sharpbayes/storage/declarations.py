@@ -157,7 +157,7 @@ VARIABLES = """
   setting, model: number: cvar
 /tolerance
   model: text: verdict
-  model, threshold: number: observed prob_within
+  model, threshold: number: observed prob_within tells_tail
   model, threshold: text: state
   model, threshold, bound: number: bounds
   threshold: number: limit
