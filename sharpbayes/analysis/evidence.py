@@ -9,7 +9,7 @@ from sharpbayes.analysis.tail_remarks import describe_categories
 from sharpbayes.analysis.tolerance import limits_tails, restrict_verdicts
 from sharpbayes.analysis.unequal_judges import count_trials
 from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
-from sharpbayes.metrics.panel.evidence import count_prompts, saturation, ties
+from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers, saturation, ties
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.sweeps import epsilon_sweep
 from sharpbayes.spec.panel import Panel
@@ -48,15 +48,20 @@ def panel_evidence(
     and ``tail_unit`` is what a tail has several of: ``prompt``, or ``answer`` where there are more
     to a prompt.
     """
-    table, protocol = plan.table, plan.protocol
+    table, protocol, shares = plan.table, plan.protocol, plan.target_weights()
+    counted = counted_answers(table["log_risk"], weights=shares)
     tail = measure_tail(plan, profile)
     saturated = saturation(
-        table["harm"], table["log_risk"], profile["var"], epsilon=protocol.epsilon
+        table["harm"],
+        table["log_risk"],
+        profile["var"],
+        epsilon=protocol.epsilon,
+        weights=shares,
     )
     epsilons = plan.study.panel.validation.epsilons
     evidence = xr.Dataset(
         {
-            "prompts": count_prompts(table["log_risk"]),
+            "prompts": count_prompts(counted),
             "effective_prompts": plan.effective_prompts,
             **tail.data_vars,
             **judge_counts(plan),
@@ -65,7 +70,7 @@ def panel_evidence(
             | (saturated["saturated_tail_share"] >= SATURATED_TAIL),
         }
     )
-    evidence = evidence.merge(saturated).merge(ties(profile["cvar"], table["log_risk"]))
+    evidence = evidence.merge(saturated).merge(ties(profile["cvar"], counted))
     evidence = evidence.merge(epsilon_sweep(table["harm"], epsilons, protocol))
     evidence = evidence.drop_attrs(deep=True).assign_attrs(
         alpha=protocol.alpha,
@@ -73,7 +78,7 @@ def panel_evidence(
         level=plan.study.spec.bootstrap.level,
         estimator=plan.weights.tail.estimator,
         judges=table.sizes["judge"],
-        weighted=int(plan.target_weights() is not None),
+        weighted=int(shares is not None),
         tail_unit="answer" if "sample" in plan.dim else "prompt",
     )
     decided = plan.weights.tolerance
@@ -94,7 +99,7 @@ def _remark_own_judges(share: xr.DataArray, panel: Panel) -> list[str]:
 
 def _top_share(plan: ProfilePlan) -> xr.DataArray:
     """Share of the prompts of each model that have its largest log-risk."""
-    risk = plan.table["log_risk"]
+    risk = counted_answers(plan.table["log_risk"], weights=plan.target_weights())
     is_top = (risk == risk.max(plan.dim)).where(risk.notnull())
     return weighted_mean(is_top, dim=plan.dim, weights=plan.target_weights())
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.expected_coverage import expected_coverage
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.metrics.panel.evidence import ROUNDING, has_tail
+from sharpbayes.metrics.panel.evidence import ROUNDING, counted_answers, has_tail
 
 # How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
 COVERAGE_MARGIN = 0.07
@@ -18,7 +18,8 @@ def measure_tail(plan: ProfilePlan, profile: xr.Dataset) -> xr.Dataset:
     ``tail_prompts``, ``expected_coverage`` of the CVaR interval, ``ceiling``, ``at_ceiling`` and
     ``flat_tail``: all prompts of the tail have the same log-risk.
     """
-    table, cvar = plan.table, profile["cvar"]
+    table, cvar, shares = plan.table, profile["cvar"], plan.target_weights()
+    counted = counted_answers(table["log_risk"], weights=shares)
     ceiling = xr.full_like(cvar, plan.ceiling)
     return xr.Dataset(
         {
@@ -30,11 +31,11 @@ def measure_tail(plan: ProfilePlan, profile: xr.Dataset) -> xr.Dataset:
                 epsilon=plan.protocol.epsilon,
                 bootstrap=plan.study.spec.bootstrap,
                 seed=plan.study.spec.seed,
-                weights=plan.target_weights(),
+                weights=shares,
             ),
             "ceiling": ceiling,
             "at_ceiling": cvar >= ceiling * (1 - ROUNDING),
-            "flat_tail": profile["var"] == table["log_risk"].max(plan.dim),
+            "flat_tail": profile["var"] == counted.max(plan.dim),
         },
         attrs={"level": plan.study.spec.bootstrap.level},
     )

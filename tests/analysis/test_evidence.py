@@ -161,6 +161,42 @@ def test_a_tail_of_ties_says_how_many_prompts_it_has(tmp_path):
     )
 
 
+def shared_out(folder, levels, shares):
+    """Evidence of prompts of which the first half is of one kind, under shares of the kinds."""
+    table = scores(levels)
+    is_first = table["prompt"].str[1:].astype(int) < len(levels[0]) / 2
+    table["kind"] = np.where(is_first, "age", "race")
+    weights = "[population.category]\nage = {}\nrace = {}\n".format(*shares)
+    return evidence_of(folder, table, roles=', category = "kind"', weights=weights)
+
+
+def test_prompts_without_a_share_are_in_no_sentence_on_the_tail(tmp_path):
+    """Half of the prompts have no weight: all at the end of the scale, and tied."""
+    levels = [[*spread(40, high=4), *[10] * 40], [*spread(40, low=4), *[10] * 40]]
+    evidence, limits, _ = shared_out(tmp_path, levels, (1.0, 0.0))
+    assert evidence["prompts"].values.tolist() == [40, 40]
+    assert not evidence["saturated_tail"].any()
+    assert float(evidence["tail_mass"].max()) < 0.5
+    assert evidence["flat_tail"].all()  # the largest level of the others fills it
+    text = " ".join(limits)
+    assert limits[0].startswith("With 40 prompts the 5% tail holds 2.0 prompts: ")
+    assert "Prompts tie" not in text
+    assert "end of the scale" not in text
+
+
+def test_a_tied_tail_of_a_target_population_is_named_by_its_share(tmp_path):
+    """Of the prompts with 80% of the population one in four ties, and some are worse."""
+    tied = np.where(np.arange(60) < 15, 6, spread(60, high=4))
+    tied[:2] = 8
+    levels = [[*tied, *spread(60, high=3)], [*spread(60, low=4), *spread(60, low=4)]]
+    _, limits, _ = shared_out(tmp_path, levels, (0.8, 0.2))
+    [text] = [limit for limit in limits if limit.startswith("Prompts tie")]
+    assert text.startswith(
+        "Prompts tie at the edge of the tail: CVaR 95 of m0 is the mean of 20% of the target "
+        "population, not of the worst 5%. "
+    )
+
+
 def test_identical_models_share_the_lowest_tail_risk(tmp_path):
     evidence, limits, carried = evidence_of(tmp_path, scores(GOOD[:1] * 2, vary=True))
     assert carried == ["distinguishable", "admissible"]
