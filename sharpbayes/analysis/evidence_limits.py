@@ -266,6 +266,8 @@ def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
 
 def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """A lowest model that is not the lowest on the prompts of another one."""
+    if is_lowest(evidence["cvar"], "model").sum() > 1:
+        return  # that they share it is said of itself
     first = _first_lowest(evidence)
     higher = evidence["cvar_difference_observed"].isel(model=first)
     if float(higher.max()) > 0:

@@ -88,6 +88,11 @@ def test_two_prompts_tell_nothing(tmp_path):
     ]
 
 
+def test_a_tail_of_nearly_five_prompts_is_not_called_five(tmp_path):
+    _, limits, _ = evidence_of(tmp_path, scores([spread(99, high=4), spread(99, low=4)]))
+    assert limits[0].startswith("With 99 prompts the 5% tail holds 4.9 prompts: this study cannot")
+
+
 @pytest.mark.parametrize(
     ("prompts", "limits", "carried"),
     [
@@ -211,6 +216,17 @@ def test_equal_tails_of_other_prompts_are_a_tie_too(tmp_path):
     levels = spread(120)
     _, limits, _ = evidence_of(tmp_path, scores([levels, levels[::-1]]))
     assert limits[-1].endswith(": no one of them is the lowest.")
+
+
+def test_models_that_share_the_lowest_tail_risk_have_no_lowest_one_of_all_prompts(tmp_path):
+    """Both are at the ceiling, m1 by prompts that m0 lacks; on those of both m1 is lower."""
+    late = np.where(np.arange(120) >= 100, 10, 2)
+    table = scores([late, late[::-1]])
+    table = table[(table["model"] == "m1") | (table["prompt"] >= "p020")]
+    _, limits, carried = evidence_of(tmp_path, table)
+    assert "lowest" not in carried
+    assert any(text.startswith("m0 and m1 share the lowest CVaR 95") for text in limits)
+    assert not any("has the lowest CVaR 95 of all prompts" in text for text in limits)
 
 
 def test_at_the_ceiling_the_policy_score_is_compared(tmp_path):
