@@ -435,3 +435,14 @@ def test_nothing_bounds_a_tail_of_less_than_one_prompt(tmp_path, prompts, bounde
     assert (interval["cvar"].sel(bound="lower") <= observed["cvar"]).all()
     if not bounded:
         assert (upper >= interval["mean"].sel(bound="upper")).all()
+
+
+def test_tails_without_an_interval_are_neither_separable_nor_tiers(tmp_path):
+    """One model has the same scores everywhere, the other the same tail, which is higher."""
+    results = measured(tmp_path, scores([[4] * 60, [9] * 30 + list(spread(30, high=7))]))
+    interval = results["profile_interval"].to_dataset()
+    assert not interval["separable"].any()
+    assert np.isnan(interval["cvar_difference_joint"]).all()
+    assert (results["profile"]["tier"] == 1).all()
+    # Means of the same prompts differ.
+    assert (interval["mean_difference_joint"].sel(model="m0", other="m1") < 0).all()
