@@ -43,10 +43,10 @@ def panel_evidence(
     ``effective_prompts`` of a mean, ``saturated_share``, ``tail_size``, ``saturated_tail``,
     ``saturated_tail_share``, ``top_share`` (of the
     prompts, those of the largest log-risk) and ``needs_policy_score``; over (model, other) ``tied``
-    and ``identical``; over (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes
-    ``limits`` and ``carried`` are JSON lists; ``weighted`` is 1 where prompts have target shares,
-    and ``tail_unit`` is what a tail has several of: ``prompt``, or ``answer`` where there are more
-    to a prompt.
+    and ``identical``; over (epsilon, model) ``epsilon_mean``, and ``epsilon_cvar`` with its rank
+    agreement. Attributes ``limits`` and ``carried`` are JSON lists; ``weighted`` is 1 where prompts
+    have target shares, and ``tail_unit`` is what a tail has several of: ``prompt``, or ``answer``
+    where there are more to a prompt.
     """
     table, protocol, shares = plan.table, plan.protocol, plan.target_weights()
     counted = counted_answers(table["log_risk"], weights=shares)

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.epsilon_order import list_by_epsilon, lowest_by_epsilon
 from sharpbayes.analysis.prompt_counts import describe_tail, has_mean, is_repeated, read_prompts
 from sharpbayes.analysis.tail_evidence import is_flat, is_low
 from sharpbayes.analysis.tail_remarks import describe_saturation, describe_ties
@@ -63,7 +64,8 @@ def state_limits(
     lowest = [*_ceiling(evidence), *_ties(evidence), *_order_by_epsilon(evidence)]
     lowest += [*_order_by_prompts(evidence), *name_unequal_judges(evidence)]
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
-    limits = [*short_tails, *narrow, *lowest]
+    means = _order_of_means(evidence) if short_tails or narrow else []
+    limits = [*short_tails, *narrow, *means, *lowest]
     remarks = [
         *describe_ties(evidence, cvar=_cvar(evidence), prompts=_count_prompts(evidence)),
         *describe_saturation(evidence, cvar=_cvar(evidence)),
@@ -172,6 +174,7 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
     can_be, carried = "compared", "comparison of means"
     if evidence.sizes["model"] == 1:
         can_be, carried = "read", "mean"
+    metric = "policy_score" if lowest_by_epsilon(evidence, "mean") else "mean"
     if prompts < MIN_PROMPTS:
         parts.append(f"fewer than {MIN_PROMPTS} prompts carry no {carried} either")
     elif not _have_means(evidence):
@@ -180,8 +183,8 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
             f"under the weights the prompts say as much about means as {number:.1f} that count "
             f"alike, and fewer than {MIN_PROMPTS} carry no {carried} either"
         )
-    elif not is_judged_unequally(evidence) and not _depends_on_prompts(evidence, "mean"):
-        parts.append(f"the mean can be {can_be}")
+    elif not is_judged_unequally(evidence) and not _depends_on_prompts(evidence, metric):
+        parts.append(f"the {metric.replace('_', ' ')} can be {can_be}")
     text = "; ".join(parts or ["models cannot be compared"])
     return f"{text[0].upper()}{text[1:]}."
 
@@ -247,20 +250,26 @@ def _ties(evidence: xr.Dataset) -> Iterator[str]:
 
 def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
     """A model of lowest tail risk that another epsilon replaces."""
-    epsilon = evidence.attrs["epsilon"]
-    swept = evidence["epsilon_cvar"].transpose("epsilon", "model")
-    lowest = swept.sel(epsilon=epsilon).idxmin("model").item()
-    changed = swept[~is_lowest(swept, "model").sel(model=lowest).to_numpy()]
-    if changed.sizes["epsilon"]:
-        distance = abs(np.log(changed["epsilon"].to_numpy() / epsilon))
-        nearest = changed[int(distance.argmin())]
-        other = nearest.idxmin("model").item()
-        pair = evidence.sel(model=[lowest, other], other=[lowest, other])
+    if names := lowest_by_epsilon(evidence, "cvar"):
+        pair = evidence.sel(model=[*names], other=[*names])
         scores = "distinguish them" if not _unresolved_pairs(pair) else "do not distinguish them"
         yield (
-            f"Which model has the lowest {_cvar(evidence)} depends on epsilon: {lowest} with "
-            f"{epsilon:g}, {other} with {float(nearest['epsilon']):g}. Policy scores, which do not "
-            f"depend on it, {scores}: {_policy_scores(pair)}."
+            f"Which model has the lowest {_cvar(evidence)} depends on epsilon: "
+            f"{list_by_epsilon(names)}. Policy scores, which do not depend on it, {scores}: "
+            f"{_policy_scores(pair)}."
+        )
+
+
+def _order_of_means(evidence: xr.Dataset) -> Iterator[str]:
+    """A model of lowest mean that another epsilon replaces, where means could stand for tails."""
+    names = lowest_by_epsilon(evidence, "mean")
+    if names and _have_means(evidence) and not is_judged_unequally(evidence):
+        lowest = evidence["model"][is_lowest(evidence["policy_score"], "model")].to_numpy()
+        verb = "has" if len(lowest) == 1 else "share"
+        yield (
+            "Which model has the lowest mean log-risk depends on epsilon: "
+            f"{list_by_epsilon(names)}. {join_names(lowest.tolist())} {verb} the lowest policy "
+            "score, which has no epsilon."
         )
 
 

@@ -1,7 +1,10 @@
 """Which models are lowest by a metric: observed, by the posterior, and where the two dispute it."""
 
+from collections.abc import Iterator, Mapping, Sequence
+
 import xarray as xr
 
+from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import (
@@ -19,6 +22,21 @@ CLOSE = 0.8
 def observed_lowest(view: View, metric: str) -> list[str]:
     """Return the models of lowest observed value, several where they are equal."""
     return lowest_models(view[f"profile/{metric}"])
+
+
+def describe_different_lowest(lowest: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield that no model is lowest by all of some metrics, given the lowest ones by metric.
+
+    >>> [text] = describe_different_lowest({"mean log-risk": ["a"], "policy score": ["b"]})
+    >>> text.partition(":")[0]
+    'Different models are lowest by mean log-risk and by policy score'
+    """
+    if len(lowest) > 1 and not set.intersection(*map(set, lowest.values())):
+        metrics = join_names([f"by {metric}" for metric in lowest])
+        yield (
+            f"Different models are lowest {metrics}: log-risk counts harm near the end of the "
+            "scale for more."
+        )
 
 
 def probability_of_lowest(view: View, metric: str) -> xr.DataArray:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from sharpbayes.analysis.epsilon_order import lowest_by_epsilon
 from sharpbayes.analysis.evidence_limits import has_narrow_tails
 from sharpbayes.analysis.unequal_judges import JUDGES, TRIALS
 from sharpbayes.errors import join_names
@@ -19,6 +20,7 @@ from sharpbayes.report.disagreement import explain_disagreement
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.lowest import (
     CLOSE,
+    describe_different_lowest,
     excluded_models,
     is_disputed,
     is_distinguished,
@@ -281,12 +283,14 @@ class PanelAnswer:
         """Metrics that can be compared where tails cannot: the mean, or the policy score.
 
         The policy score is one where the end of the scale decides log-risk, or where it
-        distinguishes what the mean does not.
+        distinguishes what the mean does not; alone where the lowest mean depends on epsilon.
         """
         if not self.tells_means or self.has_other_judges:
             return []
         evidence = self.view.group("evidence").sel(model=self.models)
         metrics = ["mean"] if has_narrow_tails(evidence) else []
+        if metrics and lowest_by_epsilon(evidence, "mean"):
+            return ["policy_score"]
         is_sharper = not is_distinguished(self.view, "mean") and is_distinguished(
             self.view, "policy_score"
         )
@@ -335,6 +339,8 @@ class PanelAnswer:
         stated = [name for name in metrics if name not in (*disputed, *dependent)]
         if stated:
             yield f"{what}: {'; '.join(map(self._comparison, stated))}."
+            stated += ["policy_score"] * (self._has_policy_score and "policy_score" not in stated)
+            yield from describe_different_lowest({METRICS[x]: self.named_by(x) for x in stated})
         for metric in dependent:
             yield (
                 f"On the {METRICS[metric]} the order depends on which prompts a model has, so that "

@@ -11,6 +11,7 @@ from sharpbayes.analysis.crowd_evidence import crowd_evidence
 from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.wording import bootstrap_estimate
 from sharpbayes.workflows.context import open_context
@@ -348,6 +349,38 @@ def test_an_order_that_epsilon_decides_is_no_answer(tmp_path):
         "Which model has the lowest CVaR 95 depends on epsilon: m1 with 1e-06, m0 with 0.05. "
         "Policy scores, which do not depend on it, distinguish them: m0 0.127 and m1 0.850."
     )
+
+
+STEADY_AND_SPIKY = [np.full(50, 5), np.where(np.arange(50) < 5, 10, 1)]
+WITH_ITS_EPSILON = ("panel.validation.epsilons=[1e-6]",)
+
+
+def test_a_mean_that_epsilon_decides_is_not_offered(tmp_path):
+    """By hand: 1.39 against 0.1 * 27.6 + 0.9 * 0.2 with 1e-6, and 0.1 * 9.2 with 0.01."""
+    results = measured(tmp_path, scores(STEADY_AND_SPIKY))
+    limits = json.loads(results["evidence"].attrs["limits"])
+    assert limits[0].endswith(
+        "100 prompts would leave five at 0.95; the policy score can be compared."
+    )
+    assert limits[1] == (
+        "Which model has the lowest mean log-risk depends on epsilon: m0 with 1e-06, m1 with 0.01. "
+        "m1 has the lowest policy score, which has no epsilon."
+    )
+    [compared] = [text for text in answer(results) if text.startswith("What can be compared")]
+    assert compared.startswith("What can be compared: m1 has the lowest policy score, ")
+    assert "mean log-risk" not in compared
+
+
+def test_means_and_policy_scores_of_different_lowest_models_have_a_word_why(tmp_path):
+    results = measured(tmp_path, scores(STEADY_AND_SPIKY), overrides=WITH_ITS_EPSILON)
+    sentences = answer(results)
+    [compared] = [text for text in sentences if text.startswith("What can be compared")]
+    assert "m0 has the lowest mean log-risk" in compared
+    assert "m1 has the lowest policy score" in compared
+    assert (
+        "Different models are lowest by mean log-risk and by policy score: log-risk counts harm "
+        "near the end of the scale for more."
+    ) in sentences
 
 
 def test_one_judge_is_a_limit_but_carries_the_order(tmp_path):
