@@ -206,7 +206,7 @@ def ties(cvar: xr.DataArray, log_risk: xr.DataArray) -> xr.Dataset:
     Of CVaR over (model) and log-risk over (model, ...) these are ``tied`` and ``identical`` over
     (model, other); False on the diagonal and where a CVaR is missing.
 
-    Source: none; equality by :func:`sharpbayes.metrics.stats.ranks.are_equal`.
+    Source: none; equality up to rounding.
 
     >>> cvar = xr.DataArray([2.0, 2.0, 3.0], dims="model")
     >>> risk = xr.DataArray([[1.0, 2.0], [1.5, 2.0], [1.0, 3.0]], dims=("model", "prompt"))
