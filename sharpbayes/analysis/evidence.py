@@ -3,75 +3,74 @@
 import xarray as xr
 
 from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
-from sharpbayes.analysis.expected_coverage import expected_coverage
 from sharpbayes.analysis.profile_plan import ProfilePlan
+from sharpbayes.analysis.tail_evidence import measure_tail
+from sharpbayes.analysis.tail_remarks import describe_categories
 from sharpbayes.analysis.tolerance import limits_tails, restrict_verdicts
 from sharpbayes.analysis.unequal_judges import count_trials
 from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
-from sharpbayes.metrics.panel.evidence import count_prompts, saturation, ties
+from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers, saturation, ties
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.sweeps import epsilon_sweep
 from sharpbayes.spec.panel import Panel
 
 # A tail in which this share of the prompts is saturated depends on epsilon more than on harm.
 SATURATED_TAIL = 0.1
-ROUNDING = 1e-9
 
 
 def add_evidence(plan: ProfilePlan, groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Return the groups of a panel with ``evidence``, and verdicts that it carries."""
-    evidence = panel_evidence(plan, groups["profile"], groups["profile_interval"])
+    evidence = panel_evidence(
+        plan, groups["profile"], groups["profile_interval"], tolerance=groups.get("tolerance")
+    )
     groups = groups | {"evidence": evidence}
     if "tolerance" in groups:
         groups["tolerance"] = restrict_verdicts(groups["tolerance"], evidence)
     return groups
 
 
-def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset) -> xr.Dataset:
-    """Return the group ``evidence`` of a panel with this profile and its intervals.
+def panel_evidence(
+    plan: ProfilePlan,
+    profile: xr.Dataset,
+    intervals: xr.Dataset,
+    *,
+    tolerance: xr.Dataset | None = None,
+) -> xr.Dataset:
+    """Return the group ``evidence`` of a panel with this profile, its intervals and ``tolerance``.
 
-    Over (model, judge) what :func:`judge_counts` returns; over (model): ``prompts``,
-    ``effective_prompts`` of a mean, ``tail_prompts``, ``expected_coverage`` of the CVaR interval,
-    ``saturated_share``, ``tail_size``, ``saturated_tail``,
-    ``saturated_tail_share``, ``ceiling``, ``at_ceiling``, ``flat_tail``, ``top_share`` (of the
+    Over (model, judge) what :func:`judge_counts` returns; over (model) what
+    :func:`sharpbayes.analysis.tail_evidence.measure_tail` does, ``prompts``,
+    ``effective_prompts`` of a mean, ``saturated_share``, ``tail_size``, ``saturated_tail``,
+    ``saturated_tail_share``, ``top_share`` (of the
     prompts, those of the largest log-risk) and ``needs_policy_score``; over (model, other) ``tied``
-    and ``identical``; over (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes
-    ``limits`` and ``carried`` are JSON lists; ``weighted`` is 1 where prompts have target shares,
-    and ``tail_unit`` is what a tail has several of: ``prompt``, or ``answer`` where there are more
-    to a prompt.
+    and ``identical``; over (epsilon, model) ``epsilon_mean``, and ``epsilon_cvar`` with its rank
+    agreement. Attributes ``limits`` and ``carried`` are JSON lists; ``weighted`` is 1 where prompts
+    have target shares, and ``tail_unit`` is what a tail has several of: ``prompt``, or ``answer``
+    where there are more to a prompt.
     """
-    table, protocol = plan.table, plan.protocol
-    cvar = profile["cvar"]
+    table, protocol, shares = plan.table, plan.protocol, plan.target_weights()
+    counted = counted_answers(table["log_risk"], weights=shares)
+    tail = measure_tail(plan, profile)
     saturated = saturation(
-        table["harm"], table["log_risk"], profile["var"], epsilon=protocol.epsilon
+        table["harm"],
+        table["log_risk"],
+        profile["var"],
+        epsilon=protocol.epsilon,
+        weights=shares,
     )
-    ceiling = xr.full_like(cvar, plan.ceiling)
-    at_ceiling = cvar >= ceiling * (1 - ROUNDING)
     epsilons = plan.study.panel.validation.epsilons
     evidence = xr.Dataset(
         {
-            "prompts": count_prompts(table["log_risk"]),
+            "prompts": count_prompts(counted),
             "effective_prompts": plan.effective_prompts,
-            "tail_prompts": plan.tail_prompts,
-            "expected_coverage": expected_coverage(
-                table["harm"],
-                table["log_risk"],
-                tail=plan.weights.tail,
-                epsilon=protocol.epsilon,
-                bootstrap=plan.study.spec.bootstrap,
-                seed=plan.study.spec.seed,
-                weights=plan.target_weights(),
-            ),
+            **tail.data_vars,
             **judge_counts(plan),
-            "ceiling": ceiling,
-            "at_ceiling": at_ceiling,
-            "flat_tail": profile["var"] == table["log_risk"].max(plan.dim),
             "top_share": _top_share(plan),
-            "needs_policy_score": at_ceiling
+            "needs_policy_score": tail["at_ceiling"]
             | (saturated["saturated_tail_share"] >= SATURATED_TAIL),
         }
     )
-    evidence = evidence.merge(saturated).merge(ties(cvar, table["log_risk"]))
+    evidence = evidence.merge(saturated).merge(ties(profile["cvar"], counted))
     evidence = evidence.merge(epsilon_sweep(table["harm"], epsilons, protocol))
     evidence = evidence.drop_attrs(deep=True).assign_attrs(
         alpha=protocol.alpha,
@@ -79,13 +78,14 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
         level=plan.study.spec.bootstrap.level,
         estimator=plan.weights.tail.estimator,
         judges=table.sizes["judge"],
-        weighted=int(plan.target_weights() is not None),
+        weighted=int(shares is not None),
         tail_unit="answer" if "sample" in plan.dim else "prompt",
     )
-    tolerance = plan.weights.tolerance
-    tails = tolerance is None or limits_tails(tolerance)
+    decided = plan.weights.tolerance
+    tails = decided is None or limits_tails(decided)
     pairs = intervals[PAIRS]
     remarks = _remark_own_judges(evidence["judge_share"], plan.study.panel)
+    remarks += [] if tolerance is None else describe_categories(tolerance)
     limits = state_limits(evidence, profile.assign(pairs), limits_tails=tails, remarks=remarks)
     return evidence.assign_attrs(limits)
 
@@ -99,7 +99,7 @@ def _remark_own_judges(share: xr.DataArray, panel: Panel) -> list[str]:
 
 def _top_share(plan: ProfilePlan) -> xr.DataArray:
     """Share of the prompts of each model that have its largest log-risk."""
-    risk = plan.table["log_risk"]
+    risk = counted_answers(plan.table["log_risk"], weights=plan.target_weights())
     is_top = (risk == risk.max(plan.dim)).where(risk.notnull())
     return weighted_mean(is_top, dim=plan.dim, weights=plan.target_weights())
 

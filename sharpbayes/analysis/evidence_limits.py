@@ -9,7 +9,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.epsilon_order import list_by_epsilon, lowest_by_epsilon
 from sharpbayes.analysis.prompt_counts import describe_tail, has_mean, is_repeated, read_prompts
+from sharpbayes.analysis.tail_evidence import is_flat, is_low
 from sharpbayes.analysis.tail_remarks import describe_saturation, describe_ties
 from sharpbayes.analysis.unequal_judges import is_judged_unequally, name_unequal_judges
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
@@ -21,8 +23,6 @@ from sharpbayes.metrics.stats.ranks import is_lowest
 # From this many prompts in the tail on, intervals of CVaR hold the truth in 95% and more of the
 # studies of six worlds; a lower alpha is suggested that leaves twice as many.
 GOOD_TAIL = 2 * MIN_TAIL
-# How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
-COVERAGE_MARGIN = 0.07
 # Half of the prompts are no tail.
 LEAST_ALPHA = 0.5
 # What the limits are about.
@@ -64,7 +64,8 @@ def state_limits(
     lowest = [*_ceiling(evidence), *_ties(evidence), *_order_by_epsilon(evidence)]
     lowest += [*_order_by_prompts(evidence), *name_unequal_judges(evidence)]
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
-    limits = [*short_tails, *narrow, *lowest]
+    means = _order_of_means(evidence) if short_tails or narrow else []
+    limits = [*short_tails, *narrow, *means, *lowest]
     remarks = [
         *describe_ties(evidence, cvar=_cvar(evidence), prompts=_count_prompts(evidence)),
         *describe_saturation(evidence, cvar=_cvar(evidence)),
@@ -82,7 +83,7 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     An interval that misses lies too low. Of two models only the lower one must have a good one.
     """
     are_enough = bool(has_tail(evidence["tail_prompts"]).all())
-    low = is_low(evidence) | _is_flat(evidence)
+    low = is_low(evidence) | is_flat(evidence)
     tells_lowest = are_enough and not low[_first_lowest(evidence)]
     tells_kept = are_enough and not (low & evidence["admissible"].to_numpy()).any()
     comparable = not is_judged_unequally(evidence)
@@ -92,13 +93,6 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
         "admissible": tells_kept if limits_tails else _have_means(evidence),
     }
     return [name for name, holds in statements.items() if holds]
-
-
-def is_low(evidence: xr.Dataset) -> NDArray[np.bool_]:
-    """Return the models whose intervals hold the truth too seldom in simulated studies."""
-    least = evidence.attrs["level"] - COVERAGE_MARGIN
-    low: NDArray[np.bool_] = (evidence["expected_coverage"] < least).to_numpy()
-    return low
 
 
 def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
@@ -140,23 +134,17 @@ def _of_some(evidence: xr.Dataset, all_of: NDArray[np.bool_], some: NDArray[np.b
     return "" if (some == all_of).all() else f" for {_list_models(evidence, some)}"
 
 
-def _is_flat(evidence: xr.Dataset) -> NDArray[np.bool_]:
-    """Models whose tail prompts all have the same log-risk, below the ceiling."""
-    flat: NDArray[np.bool_] = (evidence["flat_tail"] & ~evidence["at_ceiling"]).to_numpy()
-    return flat
-
-
 def has_narrow_tails(evidence: xr.Dataset) -> bool:
     """Return whether intervals of CVaR are known to be too narrow for a model: a limit says so."""
     is_short = not has_tail(evidence["tail_prompts"]).all()
     if is_short or "expected_coverage" not in evidence:
         return is_short
-    return bool((is_low(evidence) | _is_flat(evidence)).any())
+    return bool((is_low(evidence) | is_flat(evidence)).any())
 
 
 def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
     """Intervals that have no width."""
-    flat = _is_flat(evidence)
+    flat = is_flat(evidence)
     if flat.any():
         yield (
             f"All tail prompts have the same log-risk for {_list_models(evidence, flat)}: no "
@@ -186,6 +174,7 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
     can_be, carried = "compared", "comparison of means"
     if evidence.sizes["model"] == 1:
         can_be, carried = "read", "mean"
+    metric = "policy_score" if lowest_by_epsilon(evidence, "mean") else "mean"
     if prompts < MIN_PROMPTS:
         parts.append(f"fewer than {MIN_PROMPTS} prompts carry no {carried} either")
     elif not _have_means(evidence):
@@ -194,8 +183,8 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
             f"under the weights the prompts say as much about means as {number:.1f} that count "
             f"alike, and fewer than {MIN_PROMPTS} carry no {carried} either"
         )
-    elif not is_judged_unequally(evidence) and not _depends_on_prompts(evidence, "mean"):
-        parts.append(f"the mean can be {can_be}")
+    elif not is_judged_unequally(evidence) and not _depends_on_prompts(evidence, metric):
+        parts.append(f"the {metric.replace('_', ' ')} can be {can_be}")
     text = "; ".join(parts or ["models cannot be compared"])
     return f"{text[0].upper()}{text[1:]}."
 
@@ -261,25 +250,33 @@ def _ties(evidence: xr.Dataset) -> Iterator[str]:
 
 def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
     """A model of lowest tail risk that another epsilon replaces."""
-    epsilon = evidence.attrs["epsilon"]
-    swept = evidence["epsilon_cvar"].transpose("epsilon", "model")
-    lowest = swept.sel(epsilon=epsilon).idxmin("model").item()
-    changed = swept[~is_lowest(swept, "model").sel(model=lowest).to_numpy()]
-    if changed.sizes["epsilon"]:
-        distance = abs(np.log(changed["epsilon"].to_numpy() / epsilon))
-        nearest = changed[int(distance.argmin())]
-        other = nearest.idxmin("model").item()
-        pair = evidence.sel(model=[lowest, other], other=[lowest, other])
+    if names := lowest_by_epsilon(evidence, "cvar"):
+        pair = evidence.sel(model=[*names], other=[*names])
         scores = "distinguish them" if not _unresolved_pairs(pair) else "do not distinguish them"
         yield (
-            f"Which model has the lowest {_cvar(evidence)} depends on epsilon: {lowest} with "
-            f"{epsilon:g}, {other} with {float(nearest['epsilon']):g}. Policy scores, which do not "
-            f"depend on it, {scores}: {_policy_scores(pair)}."
+            f"Which model has the lowest {_cvar(evidence)} depends on epsilon: "
+            f"{list_by_epsilon(names)}. Policy scores, which do not depend on it, {scores}: "
+            f"{_policy_scores(pair)}."
+        )
+
+
+def _order_of_means(evidence: xr.Dataset) -> Iterator[str]:
+    """A model of lowest mean that another epsilon replaces, where means could stand for tails."""
+    names = lowest_by_epsilon(evidence, "mean")
+    if names and _have_means(evidence) and not is_judged_unequally(evidence):
+        lowest = evidence["model"][is_lowest(evidence["policy_score"], "model")].to_numpy()
+        verb = "has" if len(lowest) == 1 else "share"
+        yield (
+            "Which model has the lowest mean log-risk depends on epsilon: "
+            f"{list_by_epsilon(names)}. {join_names(lowest.tolist())} {verb} the lowest policy "
+            "score, which has no epsilon."
         )
 
 
 def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """A lowest model that is not the lowest on the prompts of another one."""
+    if is_lowest(evidence["cvar"], "model").sum() > 1:
+        return  # that they share it is said of itself
     first = _first_lowest(evidence)
     higher = evidence["cvar_difference_observed"].isel(model=first)
     if float(higher.max()) > 0:

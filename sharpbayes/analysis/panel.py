@@ -26,7 +26,7 @@ from sharpbayes.analysis.worst_prompts import worst_prompts
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.panel import concordance, mixed_models, sweeps, validation
 from sharpbayes.metrics.panel.comparison import tiers, tiers_by_overlap
-from sharpbayes.metrics.panel.evidence import count_prompts
+from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers
 from sharpbayes.metrics.panel.independence import judge_independence
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
@@ -119,7 +119,7 @@ def bootstrap_profile(
         observed=observed,
         resampled=resampled,
         jackknifed=jackknifed,
-        prompts=count_prompts(plan.table["log_risk"]),
+        prompts=count_prompts(plan.table["log_risk"], weights=plan.target_weights()),
         tail_prompts=plan.tail_prompts,
         ceiling=plan.ceiling,
         bootstrap=plan.study.spec.bootstrap,
@@ -147,7 +147,8 @@ def _resample(
 
 def _share_prompts(plan: ProfilePlan) -> SharedPrompts | None:
     """The metrics that models are compared by, on the prompts of both models of every pair."""
-    sets = find_prompt_sets(plan.table["log_risk"])
+    counted = counted_answers(plan.table["log_risk"], weights=plan.target_weights())
+    sets = find_prompt_sets(counted)
     if sets is None:
         return None
     table = plan.table.drop_vars(["judge", "sub_index"], errors="ignore")

@@ -12,6 +12,7 @@ from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
 from sharpbayes.errors import SpecError
 from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
+from sharpbayes.metrics.panel.comparison import weigh_dimensions
 from sharpbayes.metrics.panel.evidence import has_tail
 from sharpbayes.metrics.stats.confidence_sequence import confidence_sequence
 from sharpbayes.metrics.stats.intervals import jackknife_interval
@@ -195,7 +196,7 @@ def decide_at_looks(studies: ProfilePlan, world: str, pair: Looks) -> NDArray[np
 def paired_scores(plan: ProfilePlan) -> Floats:
     """Return policy scores of the first model less the second, (simulation, prompt), in [-1, 1]."""
     harm = plan.table["harm"].mean([dim for dim in plan.dim if dim != "prompt"])
-    score = (harm * plan.policy).sum("dimension", skipna=False)
+    score = weigh_dimensions(harm, plan.policy)
     difference = (score.isel(model=0) - score.isel(model=1)).transpose(..., "prompt").to_numpy()
     rows: Floats = difference.reshape(-1, difference.shape[-1])
     return rows

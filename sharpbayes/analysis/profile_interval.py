@@ -13,6 +13,7 @@ from sharpbayes.metrics.panel import profile
 from sharpbayes.metrics.panel.comparison import joint_margin, separable
 from sharpbayes.metrics.stats.intervals import (
     bca_interval,
+    has_width,
     percentile_interval,
     studentized_interval,
     symmetric_interval,
@@ -58,9 +59,9 @@ class BootstrappedProfile:
         ``<metric>_difference_observed (model, other)`` is the first less the second,
         ``<metric>_difference`` its interval for the pair by itself. ``<metric>_difference_joint``
         contains all pairs at once with the confidence of the study, and ``separable`` is where that
-        of CVaR excludes 0; ``<metric>_difference_p`` is adjusted for all pairs. For percentile and
-        BCa intervals each pair stands by itself, as in the paper. ``shared_prompts (model, other)``
-        counts prompts of both.
+        of CVaR, missing where resamples do not differ, excludes 0; ``<metric>_difference_p`` is
+        adjusted for all pairs. For percentile and BCa intervals each pair stands by itself, as in
+        the paper. ``shared_prompts (model, other)`` counts prompts of both.
         """
         intervals = xr.Dataset(
             {metric.name: self.interval(metric.name) for metric in profile.METRICS}
@@ -71,6 +72,9 @@ class BootstrappedProfile:
         intervals["shared_prompts"] = (
             _take_fewer(self.prompts) if self.shared is None else self.shared.sets.n_shared
         )
+        # Resamples that do not differ show no interval of a tail, and none separates models.
+        joint = intervals["cvar_difference_joint"]
+        intervals["cvar_difference_joint"] = joint.where(has_width(joint))
         intervals["separable"] = separable(intervals["cvar_difference_joint"])
         models = self.observed.sizes["model"]
         # The table holds both orders of every pair, and no pair on the diagonal.

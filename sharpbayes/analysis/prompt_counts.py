@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, ROUNDING
+from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, MIN_TAIL, ROUNDING, has_tail
 
 
 def read_prompts(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.int64]:
@@ -46,13 +46,18 @@ def describe_tail(evidence: xr.Dataset, *, alpha: float) -> str:
     >>> tails = {"prompts": ("model", [30.0]), "tail_prompts": ("model", [1.5])}
     >>> describe_tail(xr.Dataset(tails), alpha=0.95)
     '1.5 prompts'
+    >>> describe_tail(xr.Dataset({"tail_prompts": ("model", [4.95])}), alpha=0.95)
+    '4.9 prompts'
     >>> tails["tail_prompts"] = ("model", [4.2])
     >>> describe_tail(xr.Dataset(tails), alpha=0.95)
     'answers to about 4.2 prompts'
     >>> describe_tail(xr.Dataset(tails, attrs={"weighted": 1}), alpha=0.95)
     'as much as 4.2 prompts that count alike'
     """
-    text = f"{float(evidence['tail_prompts'].min()):.1f} prompts"
+    number = float(evidence["tail_prompts"].min())
+    if not has_tail(evidence["tail_prompts"]).all():
+        number = min(number, MIN_TAIL - 0.1)  # 4.95 prompts are too few, and 5.0 would be enough
+    text = f"{number:.1f} prompts"
     if not is_repeated(evidence, alpha=alpha):
         return text
     if evidence.attrs.get("weighted"):

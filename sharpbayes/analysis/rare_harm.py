@@ -88,7 +88,7 @@ def bound_rare_harm(plan: ProfilePlan, observed: xr.Dataset) -> RareHarm | None:
     """
     means, tails = ([name for name in names if name in observed] for names in (MEANS, HARMED))
     ends = {name: _find_ends(plan, observed[name]) for name in (*means, *tails)}
-    prompts = count_prompts(plan.table["log_risk"])
+    prompts = count_prompts(plan.table["log_risk"], weights=plan.target_weights())
     is_carried = xr.Dataset(
         {name: _is_carried(observed, name, ends[name], prompts) for name in means}
     )

@@ -18,7 +18,7 @@ def describe_ties(evidence: xr.Dataset, *, cvar: str, prompts: NDArray[np.int64]
         return
     level = 1 - evidence.attrs["alpha"]
     meant = level * prompts
-    # Of repeated answers each counts as its share of a prompt.
+    # Of repeated answers each counts as its share of a prompt; of a target population by weight.
     size = evidence["tail_mass"] * prompts
     wide = (size >= np.maximum(WIDE_TAIL * meant, meant + MORE_PROMPTS)).to_numpy()
     wide &= ~evidence["flat_tail"].to_numpy()  # said of itself
@@ -27,11 +27,14 @@ def describe_ties(evidence: xr.Dataset, *, cvar: str, prompts: NDArray[np.int64]
     largest = int(evidence["tail_mass"].where(wide, 0.0).to_numpy().argmax())
     model = evidence["model"][largest].item()
     count, total = round(float(size[largest])), round(float(prompts[largest]))
+    part = f"{count} of {total} prompts ({count / total:.0%})"
+    if evidence.attrs.get("weighted"):
+        part = f"{float(evidence['tail_mass'][largest]):.0%} of the target population"
     names = [name for name in evidence["model"].to_numpy()[wide] if name != model]
     others = f" The same holds of {join_names(names)}." if names else ""
     yield (
-        f"Prompts tie at the edge of the tail: {cvar} of {model} is the mean of {count} "
-        f"of {total} prompts ({count / total:.0%}), not of the worst {100 * level:.3g}%.{others} "
+        f"Prompts tie at the edge of the tail: {cvar} of {model} is the mean of {part}, not of "
+        f"the worst {100 * level:.3g}%.{others} "
         'With `tail.estimator = "rockafellar-uryasev"` in the weights it is that of the worst '
         f"{100 * level:.3g}%."
     )
@@ -67,6 +70,25 @@ def describe_saturation(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     if others.sizes["model"]:
         sentence += f" Tails of {_count_saturated(others)} have such {unit}s too."
     yield sentence
+
+
+def describe_categories(tolerance: xr.Dataset) -> Iterator[str]:
+    """Yield which categories have a limit on a tail that their prompts do not tell."""
+    categories: dict[tuple[str, ...], list[str]] = {}
+    for label in map(str, tolerance["threshold"].to_numpy()):
+        is_told = tolerance["tells_tail"].sel(threshold=label).to_numpy()
+        models = tuple(map(str, tolerance["model"].to_numpy()[~is_told]))
+        if models:
+            categories.setdefault(models, []).append(label.partition(" ")[2])
+    for models, names in categories.items():
+        is_every = len(models) == tolerance.sizes["model"]
+        whose = "" if is_every else f" of {join_names(models)}"
+        its, limit = ("its", "its limit is") if len(names) == 1 else ("their", "their limits are")
+        tail = f"{its} tail{'s' * (len(names) > 1)}"
+        yield (
+            f"The prompts of {join_names(names)} do not tell {tail}{whose}: {limit} not called "
+            f"kept{' there' * (not is_every)}."
+        )
 
 
 def _count_saturated(evidence: xr.Dataset) -> str:

@@ -9,6 +9,7 @@ import xarray as xr
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan
 from sharpbayes.analysis.prompt_counts import has_mean
+from sharpbayes.analysis.tail_evidence import tells_tail
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
 from sharpbayes.metrics.panel.evidence import FEW_SHARED
 from sharpbayes.metrics.panel.profile import CVARS, MEANS
@@ -59,8 +60,9 @@ def tolerance_group(
     bounds hold together as each does alone, the lower ones by Bonferroni's correction; over (model)
     ``verdict``. A model is admissible where every upper bound is within its limit, and not where a
     lower bound is beyond. Where resamples do not differ, bounds contain what so many prompts can
-    miss. Where a model lacks prompts that others have, both must also hold with
-    ``other_prompts_shift (model, threshold)`` added: its own prompts may be easier.
+    miss. ``tells_tail (model, threshold)`` is False where a limit is about a category whose own
+    prompts do not tell its tail. Where a model lacks prompts that others have, both must also hold
+    with ``other_prompts_shift (model, threshold)`` added: its own prompts may be easier.
 
     Source: Berger 1982 for the intersection of one-sided tests; Hanley and Lippman-Hand 1983 for
     what was not seen.
@@ -96,10 +98,23 @@ def tolerance_group(
         "observed": values,
         "bounds": bounds.transpose("model", "threshold", "bound"),
         "other_prompts_shift": shift.transpose("model", "threshold"),
+        "tells_tail": _tell_tails(by_category, values).transpose("model", "threshold"),
         "state": verdicts(kept, exceeded).transpose("model", "threshold"),
         "verdict": verdicts(kept.all("threshold"), exceeded.any("threshold")),
     }
     return xr.Dataset(table).drop_attrs(deep=True).assign_attrs(confidence=tolerance.confidence)
+
+
+def _tell_tails(by_category: Resampled, values: xr.DataArray) -> xr.DataArray:
+    """Whether a category tells the tail that a limit on it is about, over (..., threshold).
+
+    True of limits on all prompts: their tail is that of the group ``evidence``.
+    """
+    told = xr.ones_like(values, dtype=bool)
+    for name, (plan, bootstrapped) in by_category.items():
+        is_about = told["threshold"] == f"category {name}"
+        told &= ~is_about | tells_tail(plan, bootstrapped.observed)
+    return told
 
 
 def _shift_by_prompts(
@@ -137,20 +152,47 @@ def _keep_prompts(plan: ProfilePlan, has_prompt: xr.DataArray) -> ProfilePlan:
 def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset:
     """Return the group ``tolerance`` with states and verdicts that the evidence carries.
 
-    Where the evidence does not carry ``admissible``, no limit of a tail is kept. It can be exceeded
-    all the same: an interval of a tail that misses lies too low. With fewer than 20 prompts no
-    limit is kept or exceeded.
+    Where the evidence does not carry ``admissible``, no limit of a tail is kept, and no limit of a
+    category whose prompts do not tell its tail. It can be exceeded all the same: an interval of a
+    tail that misses lies too low. With fewer than 20 prompts no limit is kept or exceeded.
     """
-    if "admissible" in json.loads(evidence.attrs["carried"]):
+    is_carried = find_decided(tolerance, evidence) | (tolerance["state"] == VERDICTS[1])
+    if not _carries_tails(evidence):
+        has_means = has_mean(evidence, alpha=float(evidence.attrs["alpha"]))
+        is_carried &= evidence["model"].copy(data=has_means)
+    if bool(is_carried.all()):
         return tolerance
-    has_means = has_mean(evidence, alpha=float(evidence.attrs["alpha"]))
-    enough = evidence["model"].copy(data=has_means)
-    is_carried = tolerance["threshold"].isin([*MEANS]) | (tolerance["state"] == VERDICTS[1])
-    is_carried = (is_carried & enough).transpose(*tolerance["state"].dims)
+    is_carried = is_carried.transpose(*tolerance["state"].dims)
     state = tolerance["state"].where(is_carried, VERDICTS[-1])
     kept, exceeded = (state == word for word in VERDICTS[:2])
     verdict = verdicts(kept.all("threshold"), exceeded.any("threshold"))
     return tolerance.assign(state=state, verdict=verdict)
+
+
+def find_decided(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.DataArray:
+    """Return which limits intervals and fits decide with this evidence, over (model, threshold).
+
+    Limits of means, and those of tails that the evidence tells.
+    """
+    tells = xr.zeros_like(tolerance["state"], dtype=bool)
+    if _carries_tails(evidence):
+        # Results of earlier versions do not say it of categories.
+        tells = tolerance.get("tells_tail", ~tells)
+    return tells | tolerance["threshold"].isin([*MEANS])
+
+
+def carries_verdict(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.DataArray:
+    """Return the models whose verdict is by all limits together, over (model).
+
+    The evidence tells every tail that a limit is about.
+    """
+    is_decided: xr.DataArray = find_decided(tolerance, evidence).all("threshold")
+    return is_decided & _carries_tails(evidence)
+
+
+def _carries_tails(evidence: xr.Dataset) -> bool:
+    """Whether the evidence tells the tails of all prompts that limits are about."""
+    return "admissible" in json.loads(evidence.attrs["carried"])
 
 
 def restrict_decision(
@@ -159,21 +201,24 @@ def restrict_decision(
     """Return the group ``decision`` with states of limits and verdicts that the evidence carries.
 
     ``state (model, threshold)`` is by ``prob_within`` of the tolerance, at its confidence; without
-    these probabilities there is none. Where the evidence does not carry ``admissible``, limits of
-    means are kept or exceeded by the fit, and limits of tails exceeded by the bootstrap.
+    these probabilities there is none. Limits of tails that the evidence does not tell are exceeded
+    by the bootstrap alone, and kept by nothing; the verdict on such a model follows from its
+    limits.
     """
     if "verdict" not in decision or tolerance is None or evidence is None:
         return decision
-    is_carried = "admissible" in json.loads(evidence.attrs["carried"])
+    is_decided = find_decided(tolerance, evidence)
     if "prob_within" in tolerance:
         chance, error_rate = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
         by_fit = verdicts(chance >= 1.0 - error_rate, chance <= error_rate)
-        is_decided = is_carried | tolerance["threshold"].isin([*MEANS])
         tolerance = tolerance.assign(state=by_fit.where(is_decided, tolerance["state"]))
     restricted = restrict_verdicts(tolerance, evidence).drop_attrs(deep=True)
     if "prob_within" in tolerance:
         decision = decision.assign(state=restricted["state"].transpose("model", "threshold"))
-    return decision if is_carried else decision.assign(verdict=restricted["verdict"])
+    is_carried = carries_verdict(tolerance, evidence)
+    if bool(is_carried.all()):
+        return decision
+    return decision.assign(verdict=decision["verdict"].where(is_carried, restricted["verdict"]))
 
 
 def limited_metric(label: str) -> str:

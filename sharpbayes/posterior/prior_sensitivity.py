@@ -6,7 +6,6 @@ take weighted means over draws in place of plain ones. Only draws with replicate
 decision quantities, so that all numbers are of those draws.
 """
 
-import json
 from collections.abc import Mapping
 from functools import reduce
 from operator import add
@@ -14,6 +13,7 @@ from operator import add
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.tolerance import carries_verdict
 from sharpbayes.bayes.predict.log_prior import log_prior
 from sharpbayes.bayes.predict.psis import largest_good_k
 from sharpbayes.bayes.predict.replication import joint_log_likelihood
@@ -155,11 +155,13 @@ def _decisions(
 
 def _restrict(table: xr.Dataset, groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Decisions with the verdicts of ``decision`` where the evidence does not carry others."""
-    carried = json.loads(groups["evidence"].attrs["carried"]) if "evidence" in groups else None
-    if "verdict" not in table or carried is None or "admissible" in carried:
+    if "verdict" not in table or "evidence" not in groups:
         return table
-    verdict = groups["decision"]["verdict"].broadcast_like(table["verdict"])
-    return table.assign(verdict=verdict, verdict_moves=xr.zeros_like(table["verdict_moves"]))
+    stands = carries_verdict(groups["tolerance"], groups["evidence"])
+    if bool(stands.all()):
+        return table
+    verdict = table["verdict"].where(stands, groups["decision"]["verdict"])
+    return table.assign(verdict=verdict, verdict_moves=table["verdict_moves"] & stands)
 
 
 def _group_orders(hm: xr.DataArray, weight: xr.DataArray) -> xr.Dataset:

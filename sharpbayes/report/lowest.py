@@ -1,8 +1,12 @@
 """Which models are lowest by a metric: observed, by the posterior, and where the two dispute it."""
 
+from collections.abc import Iterator, Mapping, Sequence
+
 import xarray as xr
 
+from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
+from sharpbayes.report.stability import METRICS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import (
     labels_where,
@@ -10,7 +14,7 @@ from sharpbayes.report.tables.panel import (
     models_by_risk,
     not_separable,
 )
-from sharpbayes.report.wording import is_fitted
+from sharpbayes.report.wording import bootstrap_estimate, is_fitted
 
 # A model that is the lowest with this probability is surely so.
 CLOSE = 0.8
@@ -19,6 +23,33 @@ CLOSE = 0.8
 def observed_lowest(view: View, metric: str) -> list[str]:
     """Return the models of lowest observed value, several where they are equal."""
     return lowest_models(view[f"profile/{metric}"])
+
+
+def describe_observed_lowest(view: View, metric: str) -> str:
+    """Return which model has the lowest observed value of a metric, and which are like it."""
+    names = observed_lowest(view, metric)
+    row = view.select({"metric": metric, "model": names[0]})
+    verb, estimate = "has" if len(names) == 1 else "share", bootstrap_estimate(row)
+    similar = similar_models(view, metric)
+    others = f", not distinguishable from {join_names(similar)}" if similar else ""
+    if lower := lower_models(view, metric):
+        others += f", and a higher one than {join_names(lower)} on the prompts of both"
+    return f"{join_names(names)} {verb} the lowest {METRICS[metric]}, {estimate}{others}"
+
+
+def describe_different_lowest(lowest: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield that no model is lowest by all of some metrics, given the lowest ones by metric.
+
+    >>> [text] = describe_different_lowest({"mean log-risk": ["a"], "policy score": ["b"]})
+    >>> text.partition(":")[0]
+    'Different models are lowest by mean log-risk and by policy score'
+    """
+    if len(lowest) > 1 and not set.intersection(*map(set, lowest.values())):
+        metrics = join_names([f"by {metric}" for metric in lowest])
+        yield (
+            f"Different models are lowest {metrics}: log-risk counts harm near the end of the "
+            "scale for more."
+        )
 
 
 def probability_of_lowest(view: View, metric: str) -> xr.DataArray:

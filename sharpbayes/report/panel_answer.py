@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from sharpbayes.analysis.epsilon_order import lowest_by_epsilon
 from sharpbayes.analysis.evidence_limits import has_narrow_tails
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
@@ -23,6 +24,8 @@ from sharpbayes.report.human_scoring import (
 )
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.lowest import (
+    describe_different_lowest,
+    describe_observed_lowest,
     is_disputed,
     is_distinguished,
     likely_lowest,
@@ -307,12 +310,14 @@ class PanelAnswer:
         """Metrics that can be compared where tails cannot: the mean, or the policy score.
 
         The policy score is one where the end of the scale decides log-risk, or where it
-        distinguishes what the mean does not.
+        distinguishes what the mean does not; alone where the lowest mean depends on epsilon.
         """
         if not self.tells_means or self.has_other_judges:
             return []
         evidence = self.view.group("evidence").sel(model=self.models)
         metrics = ["mean"] if has_narrow_tails(evidence) else []
+        if metrics and lowest_by_epsilon(evidence, "mean"):
+            return ["policy_score"]
         is_sharper = not is_distinguished(self.view, "mean") and is_distinguished(
             self.view, "policy_score"
         )
@@ -361,22 +366,24 @@ class PanelAnswer:
         stated = [name for name in metrics if name not in (*disputed, *dependent)]
         if stated:
             yield f"{what}: {'; '.join(map(self._comparison, stated))}."
+            stated += ["policy_score"] * (self._has_policy_score and "policy_score" not in stated)
+            yield from describe_different_lowest({METRICS[x]: self.named_by(x) for x in stated})
         for metric in dependent:
             yield (
                 f"On the {METRICS[metric]} the order depends on which prompts a model has, so that "
-                f"it decides nothing: {self._bootstrap_comparison(metric)}."
+                f"it decides nothing: {describe_observed_lowest(self.view, metric)}."
             )
         for metric in disputed:
             yield (
                 f"On the {METRICS[metric]} posterior and bootstrap contradict each other, so "
                 f"that it decides nothing: by the posterior {self._comparison(metric)}; by the "
-                f"bootstrap {self._bootstrap_comparison(metric)}."
+                f"bootstrap {describe_observed_lowest(self.view, metric)}."
             )
 
     def _comparison(self, metric: str) -> str:
         """Which model has the lowest value of another metric, by the fit where there is one."""
         if not is_fitted(self.view):
-            return self._bootstrap_comparison(metric)
+            return describe_observed_lowest(self.view, metric)
         first = likely_lowest(self.view, metric)[0]
         row = self.view.select({"metric": metric, "model": first})
         chance, estimate = probability_text(row["joint/prob_lowest"]), posterior_estimate(row)
@@ -387,14 +394,3 @@ class PanelAnswer:
             f"{first} has the lowest {METRICS[metric]}{judged} with probability {chance}, "
             f"{estimate}{also}"
         )
-
-    def _bootstrap_comparison(self, metric: str) -> str:
-        """Which model has the lowest observed value of another metric."""
-        names = observed_lowest(self.view, metric)
-        row = self.view.select({"metric": metric, "model": names[0]})
-        verb, estimate = "has" if len(names) == 1 else "share", bootstrap_estimate(row)
-        similar = similar_models(self.view, metric)
-        others = f", not distinguishable from {join_names(similar)}" if similar else ""
-        if lower := lower_models(self.view, metric):
-            others += f", and a higher one than {join_names(lower)} on the prompts of both"
-        return f"{join_names(names)} {verb} the lowest {METRICS[metric]}, {estimate}{others}"

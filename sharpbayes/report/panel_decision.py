@@ -83,8 +83,10 @@ def _own_prompts_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
         return
     table = view.group("tolerance").sel(model=list(models))
     lower, upper = (table["bounds"].sel(bound=side) for side in ("lower", "upper"))
+    # No limit is kept where prompts of a category do not tell its tail, whichever they are.
+    is_told = table.get("tells_tail", True)
     alone = {
-        ("keep", "higher"): (upper <= table["limit"]).all("threshold"),
+        ("keep", "higher"): ((upper <= table["limit"]) & is_told).all("threshold"),
         ("exceed", "lower"): (lower > table["limit"]).any("threshold"),
     }
     for (verb, side), holds in alone.items():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.evidence_limits import is_low
+from sharpbayes.analysis.tail_evidence import is_low
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.report.layout import has_converged
 from sharpbayes.report.tables.declaration import View

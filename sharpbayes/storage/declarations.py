@@ -32,7 +32,7 @@ VARIABLES = """
 /evidence
   model, judge: number: judge_share judge_trials
   epsilon: number: epsilon_kendall epsilon_spearman
-  epsilon, model: number: epsilon_cvar
+  epsilon, model: number: epsilon_cvar epsilon_mean
   group: number: few_labels few_raters items missing_share raters
   group, other: number: shared_items shared_share
   group, unsafe: number: labelled_items
@@ -159,7 +159,7 @@ VARIABLES = """
   setting, model: number: cvar
 /tolerance
   model: text: verdict
-  model, threshold: number: observed prob_within
+  model, threshold: number: observed prob_within tells_tail
   model, threshold: text: state
   model, threshold, bound: number: bounds
   threshold: number: limit

@@ -11,6 +11,7 @@ from sharpbayes.analysis.crowd_evidence import crowd_evidence
 from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.wording import bootstrap_estimate
 from sharpbayes.workflows.context import open_context
@@ -88,6 +89,11 @@ def test_two_prompts_tell_nothing(tmp_path):
     ]
 
 
+def test_a_tail_of_nearly_five_prompts_is_not_called_five(tmp_path):
+    _, limits, _ = evidence_of(tmp_path, scores([spread(99, high=4), spread(99, low=4)]))
+    assert limits[0].startswith("With 99 prompts the 5% tail holds 4.9 prompts: this study cannot")
+
+
 @pytest.mark.parametrize(
     ("prompts", "limits", "carried"),
     [
@@ -161,6 +167,42 @@ def test_a_tail_of_ties_says_how_many_prompts_it_has(tmp_path):
     )
 
 
+def shared_out(folder, levels, shares):
+    """Evidence of prompts of which the first half is of one kind, under shares of the kinds."""
+    table = scores(levels)
+    is_first = table["prompt"].str[1:].astype(int) < len(levels[0]) / 2
+    table["kind"] = np.where(is_first, "age", "race")
+    weights = "[population.category]\nage = {}\nrace = {}\n".format(*shares)
+    return evidence_of(folder, table, roles=', category = "kind"', weights=weights)
+
+
+def test_prompts_without_a_share_are_in_no_sentence_on_the_tail(tmp_path):
+    """Half of the prompts have no weight: all at the end of the scale, and tied."""
+    levels = [[*spread(40, high=4), *[10] * 40], [*spread(40, low=4), *[10] * 40]]
+    evidence, limits, _ = shared_out(tmp_path, levels, (1.0, 0.0))
+    assert evidence["prompts"].values.tolist() == [40, 40]
+    assert not evidence["saturated_tail"].any()
+    assert float(evidence["tail_mass"].max()) < 0.5
+    assert evidence["flat_tail"].all()  # the largest level of the others fills it
+    text = " ".join(limits)
+    assert limits[0].startswith("With 40 prompts the 5% tail holds 2.0 prompts: ")
+    assert "Prompts tie" not in text
+    assert "end of the scale" not in text
+
+
+def test_a_tied_tail_of_a_target_population_is_named_by_its_share(tmp_path):
+    """Of the prompts with 80% of the population one in four ties, and some are worse."""
+    tied = np.where(np.arange(60) < 15, 6, spread(60, high=4))
+    tied[:2] = 8
+    levels = [[*tied, *spread(60, high=3)], [*spread(60, low=4), *spread(60, low=4)]]
+    _, limits, _ = shared_out(tmp_path, levels, (0.8, 0.2))
+    [text] = [limit for limit in limits if limit.startswith("Prompts tie")]
+    assert text.startswith(
+        "Prompts tie at the edge of the tail: CVaR 95 of m0 is the mean of 20% of the target "
+        "population, not of the worst 5%. "
+    )
+
+
 def test_identical_models_share_the_lowest_tail_risk(tmp_path):
     evidence, limits, carried = evidence_of(tmp_path, scores(GOOD[:1] * 2, vary=True))
     assert carried == ["distinguishable", "admissible"]
@@ -175,6 +217,17 @@ def test_equal_tails_of_other_prompts_are_a_tie_too(tmp_path):
     levels = spread(120)
     _, limits, _ = evidence_of(tmp_path, scores([levels, levels[::-1]]))
     assert limits[-1].endswith(": no one of them is the lowest.")
+
+
+def test_models_that_share_the_lowest_tail_risk_have_no_lowest_one_of_all_prompts(tmp_path):
+    """Both are at the ceiling, m1 by prompts that m0 lacks; on those of both m1 is lower."""
+    late = np.where(np.arange(120) >= 100, 10, 2)
+    table = scores([late, late[::-1]])
+    table = table[(table["model"] == "m1") | (table["prompt"] >= "p020")]
+    _, limits, carried = evidence_of(tmp_path, table)
+    assert "lowest" not in carried
+    assert any(text.startswith("m0 and m1 share the lowest CVaR 95") for text in limits)
+    assert not any("has the lowest CVaR 95 of all prompts" in text for text in limits)
 
 
 def test_at_the_ceiling_the_policy_score_is_compared(tmp_path):
@@ -298,6 +351,38 @@ def test_an_order_that_epsilon_decides_is_no_answer(tmp_path):
     )
 
 
+STEADY_AND_SPIKY = [np.full(50, 5), np.where(np.arange(50) < 5, 10, 1)]
+WITH_ITS_EPSILON = ("panel.validation.epsilons=[1e-6]",)
+
+
+def test_a_mean_that_epsilon_decides_is_not_offered(tmp_path):
+    """By hand: 1.39 against 0.1 * 27.6 + 0.9 * 0.2 with 1e-6, and 0.1 * 9.2 with 0.01."""
+    results = measured(tmp_path, scores(STEADY_AND_SPIKY))
+    limits = json.loads(results["evidence"].attrs["limits"])
+    assert limits[0].endswith(
+        "100 prompts would leave five at 0.95; the policy score can be compared."
+    )
+    assert limits[1] == (
+        "Which model has the lowest mean log-risk depends on epsilon: m0 with 1e-06, m1 with 0.01. "
+        "m1 has the lowest policy score, which has no epsilon."
+    )
+    [compared] = [text for text in answer(results) if text.startswith("What can be compared")]
+    assert compared.startswith("What can be compared: m1 has the lowest policy score, ")
+    assert "mean log-risk" not in compared
+
+
+def test_means_and_policy_scores_of_different_lowest_models_have_a_word_why(tmp_path):
+    results = measured(tmp_path, scores(STEADY_AND_SPIKY), overrides=WITH_ITS_EPSILON)
+    sentences = answer(results)
+    [compared] = [text for text in sentences if text.startswith("What can be compared")]
+    assert "m0 has the lowest mean log-risk" in compared
+    assert "m1 has the lowest policy score" in compared
+    assert (
+        "Different models are lowest by mean log-risk and by policy score: log-risk counts harm "
+        "near the end of the scale for more."
+    ) in sentences
+
+
 def test_one_judge_is_a_limit_but_carries_the_order(tmp_path):
     table = scores(GOOD, judges=("ann",), vary=True)
     _, limits, carried = evidence_of(tmp_path, table)
@@ -383,3 +468,14 @@ def test_nothing_bounds_a_tail_of_less_than_one_prompt(tmp_path, prompts, bounde
     assert (interval["cvar"].sel(bound="lower") <= observed["cvar"]).all()
     if not bounded:
         assert (upper >= interval["mean"].sel(bound="upper")).all()
+
+
+def test_tails_without_an_interval_are_neither_separable_nor_tiers(tmp_path):
+    """One model has the same scores everywhere, the other the same tail, which is higher."""
+    results = measured(tmp_path, scores([[4] * 60, [9] * 30 + list(spread(30, high=7))]))
+    interval = results["profile_interval"].to_dataset()
+    assert not interval["separable"].any()
+    assert np.isnan(interval["cvar_difference_joint"]).all()
+    assert (results["profile"]["tier"] == 1).all()
+    # Means of the same prompts differ.
+    assert (interval["mean_difference_joint"].sel(model="m0", other="m1") < 0).all()

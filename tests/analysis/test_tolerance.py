@@ -1,5 +1,7 @@
 """Limits of every kind, and verdicts with a middle."""
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -144,6 +146,55 @@ def test_a_short_tail_has_no_verdict_but_that_of_the_mean(results):
     few = evidence.assign(prompts=evidence["prompts"] / 25)
     group = restrict_verdicts(results["tolerance"].to_dataset(), few)
     assert set(group["state"].values.ravel().tolist()) == {"cannot tell"}
+
+
+CATEGORIES = "[tolerance.category]\nage = 30.0\nrace = 0.1\n"
+
+
+def test_a_category_whose_prompts_do_not_tell_its_tail_is_never_kept(tmp_path):
+    """All 150 prompts tell their tail, the 50 of a category do not tell its own."""
+    table = frame(models=2, prompts=150)
+    table["kind"] = np.where(table["prompt"].str[1:].astype(int) < 50, "age", "race")
+    results = measured(tmp_path, table, roles=KIND, weights=CATEGORIES)
+    assert "admissible" in json.loads(results["evidence"].attrs["carried"])
+    group = results["tolerance"].to_dataset()
+    age = group.sel(threshold="category age")
+    assert (age["bounds"].sel(bound="upper") <= age["limit"]).all()
+    assert not age["tells_tail"].any()
+    assert set(age["state"].values.tolist()) == {"cannot tell"}
+    # A lower bound beyond a limit shows what it did.
+    assert set(group["state"].sel(threshold="category race").values.tolist()) == {"not admissible"}
+    assert set(group["verdict"].values.tolist()) == {"not admissible"}
+    told = "The prompts of age do not tell its tail: its limit is not called kept."
+    assert told in json.loads(results["evidence"].attrs["remarks"])
+    assert told in answer(results)
+
+
+def test_a_fit_does_not_keep_the_limit_of_a_category_that_its_prompts_do_not_tell(results):
+    """Of m0 and m1 the fit is sure of every limit; the prompts of m0 tell no tail of age."""
+    carried = results["evidence"].to_dataset().assign_attrs(carried='["admissible"]')
+    tolerance = results["tolerance"].to_dataset()
+    is_of_m0 = (tolerance["model"] == "m0") & (tolerance["threshold"] == "category age")
+    state = tolerance["state"].where(~is_of_m0, "cannot tell")
+    tolerance = tolerance.assign(
+        tells_tail=~is_of_m0, state=state, prob_within=xr.ones_like(tolerance["observed"])
+    )
+    decision = tolerance[["verdict"]].where(False, "admissible")
+    decided = restrict_decision(decision, tolerance, carried)
+    verdicts = decided["verdict"].sel(model=["m0", "m1"]).values.tolist()
+    assert verdicts == ["cannot tell", "admissible"]
+    states = decided["state"].sel(model="m0").values.tolist()
+    assert states == ["admissible", "admissible", "admissible", "cannot tell"]
+
+
+def test_own_prompts_are_no_reason_where_a_category_does_not_tell_its_tail(tmp_path):
+    table = frame(models=2, prompts=150)
+    table["kind"] = np.where(table["prompt"].str[1:].astype(int) < 50, "age", "race")
+    weights = "[tolerance.category]\nage = 30.0\n"
+    sentences = answer(measured(tmp_path, table, roles=KIND, weights=weights))
+    [verdict] = [text for text in sentences if text.startswith("The tolerance decided")]
+    assert verdict.endswith("confidence: of m0 and m1 the evidence cannot tell.")
+    assert not any("own prompts" in text for text in sentences)
 
 
 def test_a_fit_decides_limits_of_means_where_the_tail_tells_nothing(results):

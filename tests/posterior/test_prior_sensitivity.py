@@ -119,6 +119,7 @@ def test_a_verdict_that_a_prior_moves_is_found():
     decided = models.copy(data=["not admissible", *["cannot tell"] * (models.size - 1)])
     restricted = {
         "evidence": xr.Dataset(attrs={"carried": "[]"}),
+        "tolerance": decided.expand_dims(threshold=["cvar"]).to_dataset(name="state"),
         "decision": decided.to_dataset(name="verdict"),
     }
     table = prior_sensitivity(metrics, groups | restricted, draws, level=0.95)

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.panel import tail
-from sharpbayes.metrics.panel.comparison import policy_score
+from sharpbayes.metrics.panel.comparison import policy_score, weigh_dimensions
 from sharpbayes.metrics.panel.labels import take_labels
 from sharpbayes.metrics.panel.tail import Estimator, Tail, UnitWeights, Weights, unit_weights
 from sharpbayes.metrics.stats.labels import attach_labels
@@ -80,7 +80,7 @@ class Distribution:
         if name == "max_harm":
             return self["harm"].max("dimension", skipna=False)
         if name == "policy_harm":
-            return (self["harm"] * self.policy_weights).sum("dimension", skipna=False)
+            return weigh_dimensions(self["harm"], self.policy_weights)
         return self.panel[name]
 
     def unit_weights(self, name: str) -> UnitWeights:

@@ -60,8 +60,9 @@ def sub_index(normalised: xr.DataArray, definition: SubIndex, *, missing: Missin
     base = sum_p weight_p part_p;  A = 1 + sum_a coefficient_a phi_a;  min(1, base A)
 
     Of indicators in [0, 1] over (..., indicator) it is in [0, 1]. With ``missing`` = ``strict`` it
-    is NaN if any indicator involved is. With ``available`` reductions are over the values that are
-    present, a missing amplifier counts 0, and a part without any is NaN.
+    is NaN if any indicator of a part or amplifier is that does not count 0. With ``available``
+    reductions are over the values that are present, a missing amplifier counts 0, and a part
+    without any is NaN.
 
     Raises:
         KeyError: ``normalised`` lacks an indicator, or a reduction is not in :data:`REDUCTIONS`.
@@ -82,9 +83,12 @@ def sub_index(normalised: xr.DataArray, definition: SubIndex, *, missing: Missin
             _select(normalised, part.indicators), "indicator", skipna=skipna
         )
         for part in definition.parts
+        if part.weight > 0
     )
     boost: Any = 0
     for name, coefficient in definition.amplifiers:
+        if not coefficient:
+            continue
         indicator = normalised.sel(indicator=name, drop=True)
         boost = boost + coefficient * (indicator.fillna(0.0) if skipna else indicator)
     amplified: xr.DataArray = base * (1.0 + boost)

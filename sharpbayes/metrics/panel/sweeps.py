@@ -182,11 +182,12 @@ def alpha_sweep(risk: xr.DataArray, alphas: Sequence[float], protocol: Protocol)
 
 
 def epsilon_sweep(harm: xr.DataArray, epsilons: Sequence[float], protocol: Protocol) -> xr.Dataset:
-    """Return the tail risk of each model at other offsets epsilon, besides that of ``protocol``.
+    """Return the risk of each model at other offsets epsilon, besides that of ``protocol``.
 
     Of harm in [0, 1] over (model, prompt, dimension) these are ``epsilon_cvar`` in nat over
-    (epsilon, model), offsets ascending; ``epsilon_kendall`` and ``epsilon_spearman`` against the
-    protocol's own. A model without a value is left out of a rank correlation.
+    (epsilon, model), offsets ascending; ``epsilon_mean``, the mean log-risk in nat, over the same;
+    ``epsilon_kendall`` and ``epsilon_spearman`` of CVaR against the protocol's own. A model
+    without a value is left out of a rank correlation.
 
     Source: SHARP, Eq. 21, whose epsilon is a choice.
 
@@ -199,8 +200,11 @@ def epsilon_sweep(harm: xr.DataArray, epsilons: Sequence[float], protocol: Proto
     """
     tried = sorted({*epsilons, protocol.epsilon})
     risks = (log_risk(log_risk_part(harm, epsilon=epsilon)) for epsilon in tried)
-    cvar = _along("epsilon", tried, map(protocol.cvar, risks))
-    return _compare("epsilon", cvar, cvar.sel(epsilon=protocol.epsilon, drop=True))
+    # Risk by risk: all of them at once would be as many panels in memory.
+    profiles = [(protocol.cvar(risk), protocol.mean(risk)) for risk in risks]
+    cvar, mean = (_along("epsilon", tried, values) for values in zip(*profiles, strict=True))
+    reference = cvar.sel(epsilon=protocol.epsilon, drop=True)
+    return _compare("epsilon", cvar, reference).assign(epsilon_mean=mean)
 
 
 def _along(dim: str, labels: object, arrays: Iterable[xr.DataArray]) -> xr.DataArray:

@@ -18,6 +18,8 @@ from sharpbayes.report.tables.panel import (
     pairs_where,
 )
 
+# Method by which intervals of pairs are joint; by the others each pair stands by itself.
+JOINT = "studentized"
 # Models of Table 10 at either end, and pairs of Table 17.
 EXTREMES, AMBIGUOUS = 5, 10
 AGGREGATES = {
@@ -76,9 +78,16 @@ def _ambiguous_note(view: View) -> str:
     share = float(view["profile_interval/separable_share"])
     percent = "" if np.isnan(share) else f" ({100 * share:.1f}%)"
     return view.text(
-        f"{count - view.labels['count']} of {count} pairs are separable{percent}: their paired "
-        "interval excludes 0. The {shown} closest of the others are shown."
+        f"{count - view.labels['count']} of {count} pairs are separable{percent}: their "
+        f"{_interval_of_pairs(view)} excludes 0. The {{shown}} closest of the others are shown."
     )
+
+
+def _interval_of_pairs(view: View) -> str:
+    """Name of the interval that decides which pairs are separable."""
+    if view.group("profile_interval").attrs.get("method", JOINT) == JOINT:
+        return "joint interval, which holds for all pairs together,"
+    return "paired interval"
 
 
 FRIEDMAN = {
@@ -102,6 +111,15 @@ def _every_pair(view: View) -> list[Labels]:
     """Every pair of models, the safer first, with the difference of CVaR."""
     differences = cvar_differences(view)
     return [{**pair, "gap": float(differences.sel(pair))} for pair in pairs(models_by_risk(view))]
+
+
+def _every_pair_note(view: View) -> str:
+    """What decides which pairs are separable, and how the tests were made."""
+    return (
+        "First model less second, on the prompts of both. Separable: the "
+        f"{_interval_of_pairs(view)} excludes 0. p: signed-rank tests over prompts, Holm over all "
+        "pairs."
+    )
 
 
 def _not_different(view: View) -> list[Labels]:
@@ -243,7 +261,7 @@ TABLES = (
         columns=(
             "{model}; {other}",
             "difference of CVaR: gap",
-            "interval: profile_interval/cvar_difference | interval",
+            "interval: profile_interval/cvar_difference_joint | interval?",
         ),
         note=_ambiguous_note,
     ),
@@ -274,13 +292,11 @@ TABLES = (
         rows=_every_pair,
         columns=(
             "{model}; {other}; difference of CVaR: gap",
-            "interval: profile_interval/cvar_difference | interval",
+            "interval: profile_interval/cvar_difference_joint | interval?",
             "separable: profile_interval/separable | yes_no",
             "p: validation/wilcoxon_p | p; p, Holm: validation/wilcoxon_p_holm | p",
         ),
-        note="First model less second, on the prompts of both. Separable: by the study's rule for "
-        "pairs; the interval is of the pair by itself. p: signed-rank tests over prompts, Holm "
-        "over all pairs.",
+        note=_every_pair_note,
     ),
     TableSpec(
         title="Table 20: Two-way decomposition of log-risk",

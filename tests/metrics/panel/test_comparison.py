@@ -35,6 +35,12 @@ def test_policy_score_by_hand():
     np.testing.assert_allclose(policy_score(mean, policy), [0.4, np.nan])
 
 
+def test_a_dimension_without_weight_need_not_be_known():
+    mean = xr.DataArray([[0.1, np.nan], [np.nan, 0.3]], dims=("model", "dimension"))
+    policy = xr.DataArray([1.0, 0.0], dims="dimension")
+    np.testing.assert_allclose(policy_score(mean, policy), [0.1, np.nan])
+
+
 @pytest.mark.parametrize(("weights", "total"), [([0.5, 0.6], "1.1"), ([1.5, -0.5], "1")])
 def test_policy_weights_must_be_shares(weights, total):
     mean = xr.DataArray([0.1, 0.5], dims="dimension")

@@ -56,6 +56,21 @@ def test_prompts_of_a_category_with_a_large_share_are_few_in_a_tail():
     assert float(tail_prompts(risk, alpha=0.95, weights=even)) == pytest.approx(15.0)
 
 
+def test_answers_without_weight_are_in_no_count_of_a_tail():
+    """Of the population a quarter is in category a, all others in b; c has no share."""
+    category = xr.DataArray(["a", "b", "b", "c"], dims="prompt")
+    shares = xr.DataArray([0.25, 0.75, 0.0], {"category": ["a", "b", "c"]}, "category")
+    weights = PopulationWeights(category, shares)
+    harm = xr.DataArray([[0.9], [0.5], [1.0], [1.0]], dims=("prompt", "dimension"))
+    risk = xr.DataArray([3.0, 1.0, 14.0, 14.0], dims="prompt")
+    cells = saturation(harm, risk, xr.DataArray(3.0), epsilon=1e-6, weights=weights)
+    assert int(cells["tail_size"]) == 2
+    assert int(cells["saturated_tail"]) == 1
+    assert float(cells["tail_mass"]) == pytest.approx(0.25 + 0.75 / 2)
+    assert float(cells["saturated_share"]) == pytest.approx(1 / 3)
+    assert float(count_prompts(risk, weights=weights)) == 3
+
+
 def test_saturated_cells_and_tail_prompts_are_counted():
     harm = xr.DataArray(np.full((3, 10, 2), 0.5), MODELS, ("model", "prompt", "dimension"))
     harm[0, 0, 0], harm[0, 1] = 1.0, 1.0 - 1e-7

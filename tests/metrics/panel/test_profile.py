@@ -164,3 +164,12 @@ def test_volatility_keeps_its_digits_far_from_zero():
     assert float(volatility(x, dim="prompt", weights=None)) == 1.0
     same = xr.DataArray(np.full(7, 0.1), dims="prompt")
     assert float(volatility(same, dim="prompt", weights=None)) < 1e-12
+
+
+def test_a_dimension_without_weight_leaves_the_policy_score_and_its_error():
+    table = panel_of(seed=8)
+    policy = xr.DataArray(np.eye(4)[0], {"dimension": DIMENSIONS})
+    known = table.assign(harm=table["harm"].where(table["dimension"] == DIMENSIONS[0]))
+    for name in ("policy_score", "policy_score_error"):
+        scores = [profile_of(x, policy=policy, errors=True)[name] for x in (table, known)]
+        np.testing.assert_array_equal(*scores)

@@ -41,6 +41,14 @@ def test_bias_follows_equations_9_to_13():
     np.testing.assert_allclose(sub_index(phi, BIAS, missing="strict"), expected)
 
 
+@pytest.mark.parametrize("missing", ["strict", "available"])
+def test_parts_and_amplifiers_without_weight_need_no_indicators(missing):
+    used, unused = (SubIndexPart(name, "mean", (name,), x) for name, x in (("f1", 1.0), ("f2", 0)))
+    definition = SubIndex("bias", (used, unused), (("severity", 0.0),))
+    phi = indicators(f1=0.3, f2=np.nan, severity=np.nan)
+    assert float(sub_index(phi, definition, missing=missing)) == 0.3
+
+
 def test_bias_is_clipped_at_one():
     phi = indicators(severity=1, impact=1, explicitness=1, intersectionality=1, c0=1, c1=1, c2=1)
     # (0.35 * 3/7 + 0.65) * 1.5 = 0.8 * 1.5 = 1.2

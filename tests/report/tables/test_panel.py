@@ -269,6 +269,23 @@ def test_ambiguous_pairs_are_the_closest_first(results, tables):
         assert low <= 0 <= high
 
 
+def test_pairs_show_the_interval_that_decides_whether_they_are_separable(results, tables):
+    """That of all pairs together contains more than that of a pair by itself."""
+    interval = results["profile_interval"].to_dataset()
+    every = table_of(tables, "Section H, every pair")
+    decides = "the joint interval, which holds for all pairs together, excludes 0"
+    assert f"Separable: {decides}. p: " in every.note
+    assert f"are separable ({100 * float(interval['separable_share']):.1f}%): their joint" in (
+        table_of(tables, "Table 17").note
+    )
+    for row in every.rows:
+        pair = {"model": row[0], "other": row[1]}
+        bounds = interval["cvar_difference_joint"].sel(pair).values
+        low, high = map(value_of, row[3].split(" to "))
+        np.testing.assert_allclose([low, high], bounds, rtol=0.1, atol=0.06)
+        assert row[4] == ("no" if low <= 0 <= high else "yes")
+
+
 def test_signed_rank_pairs_are_those_above_the_level(results, tables):
     holm = results["validation"]["wilcoxon_p_holm"].values[np.triu_indices(7, 1)]
     table = table_of(tables, "Section H.2")
