@@ -159,10 +159,10 @@ HEADLINE_METRICS = [{"metric": name, "label": text} for name, text in HEADLINE.i
 
 
 def _groups(view: View) -> Iterator[Labels]:
-    """Groups of raters by grouping, the most responsive first."""
+    """Groups of raters by grouping, the most responsive first if they can be compared."""
     data = view.group("sample_size")
-    order = np.lexsort((data["rank"].fillna(np.inf), data["grouping"]))
-    groups = data["group"].to_numpy()[order]
+    keys = [data["rank"].fillna(np.inf)] if has_same_labels(view) else []
+    groups = data["group"].to_numpy()[np.lexsort((*keys, data["grouping"]))]
     return ({"group": group, "metric": "hm", **ALL_ITEMS} for group in groups)
 
 
@@ -243,12 +243,27 @@ PAIR_SIZES = TableSpec(
     columns=("{pair}", over("sample_size/design", Column("{design}", _width_and_chance))),
     note=_pair_sizes_note,
 )
+
+
+def _title_of_sizes(view: View) -> str:
+    """What the table shows, and in which order, where groups have one."""
+    order = ", the most responsive of a grouping first" if has_same_labels(view) else ""
+    return f"Sample size by group{order}"
+
+
+def _ranks(view: View) -> list[Labels]:
+    """One column of ranks, none where groups are measured by different labels."""
+    return [{}] if has_same_labels(view) else []
+
+
 GROUP_SIZES = TableSpec(
-    title="Sample size by group, the most responsive of a grouping first",
+    title=_title_of_sizes,
     needs=("sample_size/additional_ratings",),
     rows=_groups,
     columns=(
-        "{group}; sample_size/rank | thousands; HM: sample_size/hm; sample_size/width",
+        "{group}",
+        over(_ranks, "sample_size/rank | thousands"),
+        "HM: sample_size/hm; sample_size/width",
         "sample_size/ratings | thousands",
         over(HEADLINE_METRICS, Column("more for {label}", _more_ratings)),
     ),

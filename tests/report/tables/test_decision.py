@@ -74,3 +74,28 @@ def test_where_raters_add_most_of_an_interval_more_of_them_are_asked_for():
         "choice of raters adds: where items alone give less than half of the whole interval, the "
         'table says "more raters".'
     )
+
+
+def test_groups_that_cannot_be_compared_have_no_rank_and_keep_their_order():
+    groups = {"group": ["g=x", "g=y"]}
+    size = xr.Dataset(
+        {
+            **{name: ("group", [0.1, 0.8]) for name in ("hm", "width", "ratings")},
+            "rank": ("group", [2.0, 1.0]),
+            "additional_ratings": (("metric", "group"), np.full((3, 2), 9.0)),
+        },
+        groups | {"grouping": ("group", ["g", "g"]), "metric": ["mpa", "wra", "hm"]},
+        {"target_interval_width": 0.05},
+    )
+    shown = {}
+    for same in (1, 0):
+        evidence = xr.Dataset(attrs={"same_labels": same})
+        tree = xr.DataTree.from_dict({"/sample_size": size, "/evidence": evidence})
+        [table] = build_tables([GROUP_SIZES], tree)
+        shown[same] = table.title, table.header[:3], [row[0] for row in table.rows]
+    assert shown[1] == (
+        "Sample size by group, the most responsive of a grouping first",
+        ("group", "rank", "HM"),
+        ["g=y", "g=x"],
+    )
+    assert shown[0] == ("Sample size by group", ("group", "HM", "width"), ["g=x", "g=y"])
