@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list
+from sharpbayes.report.claims import NO_RECOMMENDATION, has_other_judges, is_recommended
 from sharpbayes.report.tables.crowd import (
     ALL_ITEMS,
     HEADLINE,
@@ -51,15 +52,17 @@ def _unresolved_models(view: View) -> str:
 
 
 def _decision_note(view: View) -> str:
-    """The loss, the intervals, Monte Carlo errors and unresolved pairs."""
+    """The loss, the intervals, Monte Carlo errors, unresolved pairs, and whether it is advice."""
     decision = view.group("decision")
+    is_advice = is_recommended(view) and not has_other_judges(view.results)
+    remark = "" if is_advice or not decision["selected"].any() else f" {NO_RECOMMENDATION}"
     names = [str(name) for name in decision if str(name).startswith("prob") and "mcse" in str(name)]
     error = max(float(decision[name].fillna(0.0).max()) for name in names)
     return (
         f"Loss: {CRITERIA[decision.attrs['criterion']]} above the best model's. "
         f"{decision.attrs['interval_note']} Largest Monte Carlo error: "
         f"{number(decision['expected_loss_mcse'].max())} of a loss, "
-        f"{number(error)} of a probability. {_unresolved_models(view)}"
+        f"{number(error)} of a probability. {_unresolved_models(view)}{remark}"
     )
 
 
