@@ -16,6 +16,7 @@ from sharpbayes.report.figures.catalogue import RESPONSIVENESS, TAIL_RISK, PageF
 from sharpbayes.report.layout import PANEL, read_weights
 from sharpbayes.report.lights import lights
 from sharpbayes.report.shares_by_hand import shares_by_hand
+from sharpbayes.report.tables.html import escape_code
 from sharpbayes.report.terms import Definitions
 from sharpbayes.report.updates import update_provenance
 from sharpbayes.report.weights_by_hand import weights_by_hand
@@ -41,6 +42,7 @@ def page_text(results: xr.DataTree, *, script: bool = True) -> str:
 
     loader = PackageLoader("sharpbayes.report")
     pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    pages.filters["code"] = escape_code
     style = loader.get_source(pages, "style.css.j2")[0]
     answer, definitions = summary.answer(results), Definitions()
     questions = lights(results)

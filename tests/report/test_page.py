@@ -93,6 +93,18 @@ def test_tables_are_numbered_and_name_their_place_in_the_paper(text):
     assert any(caption.endswith(ends) for caption in captions)
 
 
+def test_names_between_backticks_are_code(monkeypatch, panel):
+    sentence = "Fit `crowd_careless` & <see>."
+    monkeypatch.setattr(report_page.summary, "failed", lambda _: [sentence])
+    text = page_text(panel)
+    assert "<li>Fit <code>crowd_careless</code> &amp; &lt;see&gt;.</li>" in text
+
+
+def test_captions_of_wide_tables_stay_on_a_small_screen(text):
+    small = text[text.index("@media (max-width: 36rem)") :]
+    assert "caption { max-width: 80vw; position: sticky; left: 0; }" in small
+
+
 def test_groups_stand_under_their_grouping_without_its_columns(crowd):
     html = build_chapters(crowd, [], Definitions())[0].tables[0].html
     table = html[: html.index("</table>")]
