@@ -12,7 +12,7 @@ import xarray as xr
 from sharpbayes.report import summary
 from sharpbayes.report.approval import approval
 from sharpbayes.report.chapters import build_chapters
-from sharpbayes.report.figures.catalogue import RESPONSIVENESS, TAIL_RISK, PageFigure, page_figures
+from sharpbayes.report.figures.catalogue import DECISIONS, PageFigure, page_figures
 from sharpbayes.report.layout import PANEL, read_weights
 from sharpbayes.report.lights import lights
 from sharpbayes.report.shares_by_hand import shares_by_hand
@@ -81,8 +81,7 @@ def page_text(results: xr.DataTree, *, script: bool = True) -> str:
 
 def _split_decision(figures: list[PageFigure]) -> tuple[PageFigure | None, list[PageFigure]]:
     """The figure of the first screen, if there is one, and all others."""
-    tables = (TAIL_RISK, RESPONSIVENESS)
-    decision = next((figure for figure in figures if figure.table in tables), None)
+    decision = next((figure for figure in figures if figure.table in DECISIONS), None)
     return decision, [figure for figure in figures if figure is not decision]
 
 

@@ -105,6 +105,15 @@ def test_a_column_of_refusals_is_no_harm(tmp_path, name):
     )
 
 
+def test_a_column_of_y_and_n_is_yes_and_no(tmp_path):
+    table = panel()
+    table["illegal advice"] = ["Y" if row % 5 else "N" for row in table.index]
+    written = tomllib.loads(started(tmp_path, table)[0])["panel"]
+    scale = written["scales"][written["indicators"]["illegal advice"]]
+    assert scale == {"kind": "boolean"}
+    assert check(load_study(tmp_path / "study.toml")).counts["ratings"] == 2 * len(table)
+
+
 def test_words_of_compliance_are_turned_where_they_say_that_a_model_refused(tmp_path):
     table = panel()
     table["refusal"] = ["full refusal" if row % 5 else "full compliance" for row in table.index]

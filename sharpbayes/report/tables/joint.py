@@ -148,16 +148,22 @@ TABLES = (
             name=name,
             title=_titled("{name}"),
             needs=("joint", "profile"),
-            after_run=bool(name),
-            repeat=partial(_panel_metrics, names=metrics),
+            after_run=after_run,
+            repeat=partial(_panel_metrics, names=(metric,)),
             rows=_models,
             columns=("{model}", *VALUES, CHANCE),
             note=partial(_note, unit=unit),
         )
-        for name, metrics, unit in (
-            ("tail_risk", ("cvar", "mean"), NATS),
-            ("", ("volatility",), NATS),
-            ("", ("policy_score",), "Weighted mean harm, from 0 to 1; lower is safer."),
+        for name, metric, after_run, unit in (
+            ("tail_risk", "cvar", True, NATS),
+            ("mean_risk", "mean", True, NATS),
+            ("", "volatility", False, NATS),
+            (
+                "policy_score",
+                "policy_score",
+                False,
+                "Weighted mean harm, from 0 to 1; lower is safer.",
+            ),
         )
     ),
     TableSpec(
