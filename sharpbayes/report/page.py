@@ -110,7 +110,8 @@ def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
     yield "Ratings", str(int(results.attrs["data_ratings"]))
     weights = read_weights(results)
     if weights:
-        yield "Weights", f"{weights['title']}. {weights.get('rationale', '')}"
+        source = f" Source: {weights['source']}" if weights.get("source") else ""
+        yield "Weights", f"{weights['title']}. {weights.get('rationale', '')}{source}"
         yield from approval(weights).items()
         if "tolerance" in weights:
             limits = Tolerance.model_validate(weights["tolerance"]).limits

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 import xarray as xr
 
+from sharpbayes import library
 from sharpbayes.errors import StorageError
 from sharpbayes.report import chapters as report_chapters
 from sharpbayes.report import page as report_page
@@ -98,6 +99,13 @@ def test_names_between_backticks_are_code(monkeypatch, panel):
     monkeypatch.setattr(report_page.summary, "failed", lambda _: [sentence])
     text = page_text(panel)
     assert "<li>Fit <code>crowd_careless</code> &amp; &lt;see&gt;.</li>" in text
+
+
+def test_weights_name_their_source(panel):
+    results = panel.copy()
+    results.attrs["weights"] = library.find("weights", "sharp").read_text("utf-8")
+    text = " ".join(Page(page_text(results, script=False)).text)
+    assert "Source: SHARP, Appendix A.2.1 for the coefficients" in text
 
 
 def test_captions_of_wide_tables_stay_on_a_small_screen(text):
