@@ -103,14 +103,18 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
         prompts = _fewest_prompts(evidence)
         lowest = is_lowest(evidence["cvar"], "model").to_numpy()
         models = "" if is_short.all() else f" ({_list_models(evidence, is_short)})"
-        unknown = f"cannot tell which model has the lowest {_cvar(evidence)}"
-        if evidence.sizes["model"] == 1:
-            unknown = f"says little about {_cvar(evidence)}"
         yield (
             f"With {format_count(prompts, 'prompt')}{models} the {100 * (1 - alpha):.3g}% tail "
-            f"holds {describe_tail(evidence, alpha=alpha)}: this study {unknown}. "
+            f"holds {describe_tail(evidence, alpha=alpha)}: this study {_unknown(evidence)}. "
             f"{_instead(evidence, lowest)}"
         )
+
+
+def _unknown(evidence: xr.Dataset) -> str:
+    """What a study cannot tell by its tails."""
+    if evidence.sizes["model"] == 1:
+        return f"says little about {_cvar(evidence)}"
+    return f"cannot tell which model has the lowest {_cvar(evidence)}"
 
 
 def _low_coverage(evidence: xr.Dataset) -> Iterator[str]:
@@ -121,9 +125,11 @@ def _low_coverage(evidence: xr.Dataset) -> Iterator[str]:
     if low.any():
         level = format_percent(evidence.attrs["level"])
         fewest = "as few as " if low.sum() > 1 else ""
+        # An interval that misses lies too low: that of the lowest model decides which one is.
+        start = f"This study {_unknown(evidence)}. " if low[_first_lowest(evidence)] else ""
         yield (
-            f"In studies simulated from this one, {level} intervals of {_cvar(evidence)} hold the "
-            f"truth in {fewest}{float(coverage.min()):.0%}: those of "
+            f"{start}In studies simulated from this one, {level} intervals of "
+            f"{_cvar(evidence)} hold the truth in {fewest}{float(coverage.min()):.0%}: those of "
             f"{_list_models(evidence, low)} are too narrow{higher * bool(is_below.any())}. "
             f"{_instead(evidence, low)}"
         )

@@ -45,7 +45,7 @@ MISSING_TEXTS = {
     *("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NULL!", "#NUM!", "<NA>", "NaT"),
 }
 _FLAGS = {"false": 0, "no": 0, "0": 0, "0.0": 0, "true": 1, "yes": 1, "1": 1, "1.0": 1}
-_FLAGS |= {"safe": 0, "unsafe": 1}
+_FLAGS |= {"n": 0, "y": 1, "safe": 0, "unsafe": 1}
 
 
 def factorize(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:

@@ -12,6 +12,7 @@ from sharpbayes.report.wording import list_texts
 
 # Criteria of decisions by which posterior and bootstrap are compared.
 COMPARED = ("cvar", "policy_score")
+NO_RECOMMENDATION = "The evidence does not carry this choice: it is no recommendation."
 STATEMENTS = ("lowest", "distinguishable", "admissible")
 UNEQUAL_VALUES = (
     "The values of each model {}, and the tables have them; no model is called lowest, by the "
@@ -40,22 +41,28 @@ def has_means(view: View) -> bool:
 
 
 def is_recommended(view: View) -> bool:
-    """Return whether the evidence carries the statements that the decision selects by.
+    """Return whether the evidence carries the statements that the decision selects by."""
+    criterion = view.group("decision").attrs["criterion"]
+    return is_carried(view, criterion, has_tolerance="profile/admissible" in view)
+
+
+def is_carried(view: View, criterion: str, *, has_tolerance: bool) -> bool:
+    """Return whether the evidence carries a selection by a criterion, with a tolerance or without.
 
     It carries no order that posterior and bootstrap dispute, and no selection that people's scoring
     contradicts.
     """
     if contradicts_selection(view):
         return False
-    criterion, needed = view.group("decision").attrs["criterion"], set()
+    needed = set()
     if criterion in COMPARED and is_disputed(view, criterion):
         return False
     if criterion == "cvar":
         needed.add("lowest")
-    if criterion == "worst_dimension" or "profile/admissible" in view:
+    if criterion == "worst_dimension" or has_tolerance:
         needed.add("admissible")
-    is_carried = needed <= {*carried_statements(view)}
-    return is_carried and (criterion != "policy_score" or has_means(view))
+    stated = needed <= {*carried_statements(view)}
+    return stated and (criterion != "policy_score" or has_means(view))
 
 
 def evidence_texts(view: View, name: str) -> list[str] | None:

@@ -67,7 +67,7 @@ class CrowdAnswer:
         """Responsiveness of all raters together, or the range of groups."""
         cell = self.view.group("responsiveness").sel(EVERYONE)
         if reason := str(cell["reason"].item()):
-            yield self._range_of_groups(reason)
+            yield from self._range_of_groups(reason)
             yield from self._careless() if is_fitted(self.view) else ()
             return
         row = self.view.select({"metric": "hm", "group": "all"})
@@ -149,7 +149,9 @@ class CrowdAnswer:
             return "Each interval contains"
         joint = self.view.select({"metric": "hm"})
         known = joint["joint/observed"].notnull() & joint["joint/posterior_median"].notnull()
-        return f"For all raters and every {'' if known.all() else 'measured '}group each contains"
+        raters = "all raters and " * bool(known.sel(group="all"))
+        measured = "" if known.drop_sel(group="all").all() else "measured "
+        return f"For {raters}every {measured}group each contains"
 
     def _shrunken(self, groups: list[str]) -> bool:
         """Whether the posterior of these groups is nearer to the middle of all groups."""
@@ -158,25 +160,44 @@ class CrowdAnswer:
         middle = float(observed.median())
         return bool((abs(median - middle) < abs(observed - middle)).sel(group=groups).all())
 
-    def _range_of_groups(self, reason: str) -> str:
-        """Responsiveness of groups where all raters have none, such as with crowd labels."""
-        variable = "joint/posterior_median" if is_fitted(self.view) else "joint/observed"
-        known = self.view.select({"metric": "hm"})[variable].dropna("group")
-        known = known[np.argsort(known.to_numpy(), kind="stable")]
-        if not known.size:
-            return f"Responsiveness of all raters cannot be measured: {reason}."
-        low, high = (
-            f"{number(end, 2)} for {size_of_group(self.view, end['group'].item())}"
-            for end in known[[0, -1]]
-        )
+    def _range_of_groups(self, reason: str) -> Iterator[str]:
+        """Responsiveness of groups where all raters have none, such as with crowd labels.
+
+        Observed values come first where the fitted model does not reproduce the ratings.
+        """
+        observed, median = (self._ends_of_groups(n) for n in ("observed", "posterior_median"))
+        fitted, failed = is_fitted(self.view), failed_statistics(self.view)
+        first = median if fitted and not failed else observed
+        if not first:
+            yield f"Responsiveness of all raters cannot be measured: {reason}."
+            return
         source = f"observed; {without_posterior(self.view)}"
-        source = "posterior medians" if is_fitted(self.view) else source
+        if fitted:
+            source = "observed" if failed else "posterior medians"
+        count = int(self.view.select({"metric": "hm"})["joint/observed"].notnull().sum())
         labels = "labels" if has_same_labels(self.view) else "labels by all others"
-        return (
-            f"The scores of {known.size} groups of raters, each compared with the {labels}, follow "
-            f"them with a responsiveness from {low} to {high} ({source}), {BEST}; all raters "
-            f"together have none: {reason}."
+        yield (
+            f"The scores of {count} groups of raters, each compared with the {labels}, follow "
+            f"them with a responsiveness {first} ({source}), {BEST}; all raters together have "
+            f"none: {reason}."
         )
+        if fitted:
+            other = f"Posterior medians are {median}" if failed else f"The bootstrap has {observed}"
+            yield f"{other}. {self._agreement()}"
+
+    def _ends_of_groups(self, variable: str) -> str:
+        """The least and the most responsive group by a variable of ``joint``; empty if none is."""
+        path = f"joint/{variable}"
+        if path not in self.view:
+            return ""
+        known = self.view.select({"metric": "hm"})[path].dropna("group")
+        if not known.size:
+            return ""
+        ends = known[np.argsort(known.to_numpy(), kind="stable")[[0, -1]]]
+        low, high = (
+            f"{number(end, 2)} for {size_of_group(self.view, end['group'].item())}" for end in ends
+        )
+        return f"from {low} to {high}"
 
     @property
     def _has_groups(self) -> bool:

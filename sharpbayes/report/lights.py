@@ -116,15 +116,19 @@ def _crowd_data(view: View) -> tuple[str, str]:
     unmeasured = labels_where(reason != "")
     if len(unmeasured) == len(reason):
         return NO, f"No responsiveness can be measured: {list_reasons(reason)}."
-    # Labels of the crowd itself leave nobody to label the items of all raters.
-    unmeasured = [group for group in unmeasured if group != "all"]
     small_groups = labels_where(view["evidence/few_raters"])
-    counts = {"Few raters in": len(small_groups), "No responsiveness of": len(unmeasured)}
+    # All raters are no group; labels of the crowd itself leave nobody to label their items.
+    few, without, groups = (
+        sum(name != "all" for name in names)
+        for names in (small_groups, unmeasured, reason["group"].to_numpy())
+    )
     texts = [
-        f"{what} {format_count(count, 'group')} of {len(reason)}."
-        for what, count in counts.items()
+        f"{what} {format_count(count, 'group')} of {groups}."
+        for what, count in {"Few raters in": few, "No responsiveness of": without}.items()
         if count
     ]
+    if "all" in small_groups and not few:
+        texts.insert(0, "There are few raters.")
     if not has_same_labels(view):
         texts.append("Groups cannot be compared: each is measured by labels of the others.")
     if "evidence/few_labels" in view and bool(view["evidence/few_labels"].sel(ALL_GROUPS)):

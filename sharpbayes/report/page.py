@@ -12,10 +12,11 @@ import xarray as xr
 from sharpbayes.report import summary
 from sharpbayes.report.approval import approval
 from sharpbayes.report.chapters import build_chapters
-from sharpbayes.report.figures.catalogue import RESPONSIVENESS, TAIL_RISK, PageFigure, page_figures
+from sharpbayes.report.figures.catalogue import DECISIONS, PageFigure, page_figures
 from sharpbayes.report.layout import PANEL, read_weights
 from sharpbayes.report.lights import lights
 from sharpbayes.report.shares_by_hand import shares_by_hand
+from sharpbayes.report.tables.html import escape_code
 from sharpbayes.report.terms import Definitions
 from sharpbayes.report.updates import update_provenance
 from sharpbayes.report.weights_by_hand import weights_by_hand
@@ -41,6 +42,7 @@ def page_text(results: xr.DataTree, *, script: bool = True) -> str:
 
     loader = PackageLoader("sharpbayes.report")
     pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    pages.filters["code"] = escape_code
     style = loader.get_source(pages, "style.css.j2")[0]
     answer, definitions = summary.answer(results), Definitions()
     questions = lights(results)
@@ -79,8 +81,7 @@ def page_text(results: xr.DataTree, *, script: bool = True) -> str:
 
 def _split_decision(figures: list[PageFigure]) -> tuple[PageFigure | None, list[PageFigure]]:
     """The figure of the first screen, if there is one, and all others."""
-    tables = (TAIL_RISK, RESPONSIVENESS)
-    decision = next((figure for figure in figures if figure.table in tables), None)
+    decision = next((figure for figure in figures if figure.table in DECISIONS), None)
     return decision, [figure for figure in figures if figure is not decision]
 
 
@@ -109,7 +110,8 @@ def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
     yield "Ratings", str(int(results.attrs["data_ratings"]))
     weights = read_weights(results)
     if weights:
-        yield "Weights", f"{weights['title']}. {weights.get('rationale', '')}"
+        source = f" Source: {weights['source']}" if weights.get("source") else ""
+        yield "Weights", f"{weights['title']}. {weights.get('rationale', '')}{source}"
         yield from approval(weights).items()
         if "tolerance" in weights:
             limits = Tolerance.model_validate(weights["tolerance"]).limits

@@ -7,7 +7,7 @@ import xarray as xr
 
 from sharpbayes.analysis.releases import name_units
 from sharpbayes.report.claims import is_recommended
-from sharpbayes.report.human_scoring import contradicted_verdicts
+from sharpbayes.report.human_scoring import contradicted_verdicts, contradicts_selection
 from sharpbayes.report.layout import PANEL
 from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.panel_answer import PanelAnswer
@@ -55,7 +55,7 @@ def choose_model(results: xr.DataTree) -> str:
 
     It is the lowest by what the evidence can compare, the tail risk first, where no fit recommends
     one: by the posterior of a fit, else by the observed values. ``cannot tell`` where the evidence
-    does not carry a choice, or posterior and bootstrap dispute it.
+    does not carry a choice, posterior and bootstrap dispute it, or people's scoring contradicts it.
     """
     view = View(results)
     answer = PanelAnswer(view)
@@ -67,6 +67,8 @@ def choose_model(results: xr.DataTree) -> str:
             return "none"
         if len(answer.models) > 1 and is_recommended(view):
             return _name_models(selected, view.group("decision").attrs["criterion"])
+        if contradicts_selection(view):
+            return CANNOT_TELL
     if len(answer.models) == 1:
         return _name_models(answer.models, answer.read_by)
     return _name_lowest(answer)

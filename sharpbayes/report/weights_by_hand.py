@@ -9,8 +9,10 @@ from typing import Any
 import tomlkit
 import xarray as xr
 
+from sharpbayes.report.claims import NO_RECOMMENDATION, has_other_judges, is_carried
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.tables.decision import CRITERIA
+from sharpbayes.report.tables.declaration import View
 from sharpbayes.spec.consistency import policy_over
 from sharpbayes.spec.weights import DESCRIPTION, Weights
 
@@ -139,6 +141,8 @@ def _settings(results: xr.DataTree) -> dict[str, Any]:
         "alphas": results["validation"]["alpha"].to_numpy().tolist(),
         "prompts": results["panel"].sizes["prompt"],
         "criteria": CRITERIA,
+        "carried": _carried_choices(results),
+        "no_recommendation": NO_RECOMMENDATION,
         "policy": [*policy_over(dimensions, weights).values()],
         "tolerance": weights.tolerance and weights.tolerance.cvar,
         "alpha": weights.tail.alpha,
@@ -147,6 +151,17 @@ def _settings(results: xr.DataTree) -> dict[str, Any]:
         "confidence": weights.decision.confidence,
         "keys": [tomlkit.key(name).as_string() for name in dimensions],
         "toml": fixed_toml(results.attrs["title"], written, shares=_carried_shares(results)),
+    }
+
+
+def _carried_choices(results: xr.DataTree) -> dict[str, list[bool]]:
+    """Return of each criterion whether its choice is carried, without and with a tolerance."""
+    view, is_comparable = View(results), not has_other_judges(results)
+    return {
+        name: [
+            is_comparable and is_carried(view, name, has_tolerance=limit) for limit in (False, True)
+        ]
+        for name in CRITERIA
     }
 
 

@@ -43,6 +43,8 @@ MEASURES = {
 # With a word of who scores, one of these numbers repeated judgements.
 REPEATS = {*WORDS["trial"], *WORDS["sample"]}
 JUDGING = {*WORDS["judge"], "scoring", "judging", "judgement", "judgment", "grading", "rating"}
+# What a judge writes about an answer, and no item of its own.
+REMARKS = {"comment", "text", "message"}
 # Times of answering are not times of day.
 DURATIONS = {"response", "reaction", "lead", "elapsed"}
 
@@ -116,6 +118,8 @@ def _rank(name: str, role: str) -> tuple[int, int, bool] | None:
     if role in ("trial", "sample") and {*plain} & JUDGING and plain[-1] in REPEATS:
         return (len(plain), 0, False) if role == "trial" else None  # "scorer epoch", "judge run"
     last, judges = next(reversed(plain), ""), [word for word in plain if word in WORDS["judge"]]
+    if role == "item" and judges and last in REMARKS:  # "grader comment"
+        return None
     if role in ("model", "judge") and judges and last in WORDS["model"]:  # "judge model"
         last = judges[0]
     if last not in WORDS[role] or (role == "time" and set(plain) & DURATIONS):

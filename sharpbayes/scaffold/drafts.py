@@ -11,9 +11,8 @@ import pandas as pd
 
 from sharpbayes.data.readers.label_studio import FACTS
 from sharpbayes.errors import DataError, Diagnostic, format_list
-from sharpbayes.scaffold import inference
+from sharpbayes.scaffold import harm, inference
 from sharpbayes.scaffold.column_names import last_word
-from sharpbayes.scaffold.harm import describe_harm, find_shipped_panel, put_over
 from sharpbayes.scaffold.indicators import infer_columns, infer_indicators, infer_named
 from sharpbayes.scaffold.inference import (
     InferredScale,
@@ -162,7 +161,7 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     if named:
         columns, indicators = {}, infer_named(table, named)
     scales = {n: column.scale for n, column in indicators.items() if column.scale is not None}
-    shipped = find_shipped_panel(main.layout, indicators)
+    shipped = harm.find_shipped_panel(main.layout, indicators)
     if shipped is None:
         _doubt_indicators(draft, table, columns, indicators)
     uses = {column: role for role, column in roles.items()}
@@ -178,15 +177,22 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     own_roles = table.own_roles | ({"trial": True} if draft.rows_are_trials else {})
     panel |= {"roles": own_roles} if own_roles else {}
     panel |= {"judges": [*main.judges]} if main.judges else {}
-    if shipped is None:
-        panel |= describe_harm(scales, reverse=main.layout in HIGH_IS_GOOD)
-    else:
-        panel |= shipped[1]
+    panel |= shipped[1] if shipped else _draft_harm(draft, scales, main.layout)
+    if shipped:
         assumption = f"the indicators and dimensions are those of the shipped study {shipped[0]}"
         draft.assume("panel.indicators", assumption)
-    panel = put_over(panel, draft.decided.get("panel", {}))
+    panel = harm.put_over(panel, draft.decided.get("panel", {}))
     draft.comment("panel.fit", 'fit = "judge_panel"   # "judge_severity" for one indicator')
     return draft.finish(table.name, panel, "panel")
+
+
+def _draft_harm(draft: Draft, scales: Mapping[str, inference.Scale], layout: str) -> dict[str, Any]:
+    """Draft scales, indicators and one dimension; refusals are outside of it if none is decided."""
+    is_decided = {"indicators", "dimensions"} & {*draft.decided.get("panel", {})}
+    refusals = [] if is_decided else harm.find_refusals(scales)
+    if refusals:
+        draft.assume("panel.indicators", harm.REFUSALS.format(format_list(map(_quote, refusals))))
+    return harm.describe_harm(scales, reverse=layout in HIGH_IS_GOOD, refusals=refusals)
 
 
 def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -291,8 +297,10 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     message = f"no column found for it among {columns}; name it with {draft.option}"
     missing = [role for role in CROWD_ROLES if role not in roles]
     texts = {role: f"{message}{role}=COLUMN" for role in missing}
-    if "item" in texts and draft.option and "model" not in roles:
-        texts["item"] += f"; where judges score models, {draft.option}model=COLUMN in its place"
+    if missing and draft.option and "model" not in roles:
+        texts[missing[0]] += (
+            f"; where judges score models, name these with {draft.option}model=COLUMN"
+        )
     DataError.raise_any(Diagnostic(main.name, 0, role, text) for role, text in texts.items())
     for assumption in main.assumptions:
         draft.assume("crowd.data", assumption)

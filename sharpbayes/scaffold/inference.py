@@ -34,7 +34,7 @@ UNIT_LAYOUTS = ("promptfoo", "deepeval", "every-eval-ever")
 UNIT_BINS = (0.2, 0.4, 0.6, 0.8)
 # Decimals from 0 to 1 are cut in the same way where they span so much of it.
 UNIT_SPAN = 0.5
-FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"})
+FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"}, {"y", "n"})
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,17 @@ import pandas as pd
 from sharpbayes.data.readers.formats import list_sheets
 from sharpbayes.data.readers.paths import is_table
 from sharpbayes.errors import DataError, SpecError, StorageError, did_you_mean, format_list
-from sharpbayes.scaffold.column_names import ROLES, SCORE_WORDS, UNNAMED, infer_roles, last_word
+from sharpbayes.scaffold.column_names import (
+    REMARKS,
+    ROLES,
+    SCORE_WORDS,
+    UNNAMED,
+    infer_roles,
+    last_word,
+)
 from sharpbayes.scaffold.dialect import read_with_dialect
 from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_crowd, draft_panel
+from sharpbayes.scaffold.inference import MAX_GROUPS, is_number
 from sharpbayes.scaffold.logs import LogTable, read_log
 from sharpbayes.scaffold.raters import melt_wide
 from sharpbayes.spec.roles import CROWD_LOGS
@@ -29,6 +37,16 @@ NO_MODEL = (
     'no column names the model, so "{item}" is taken as the item and "{rater}" as the rater, and '
     "of rows that repeat both the first counts; where models answered, name the column of the "
     "model by `init --role model=COLUMN`, or add one to the data"
+)
+VARIES = (
+    '"{model}" varies where one rater scored one item more than once, as names of models do, and '
+    "of these scores the first counts; where models answered, write the study by "
+    '`init --role "model={model}"`'
+)
+COMMENTS = (
+    '"{item}" is taken as the item, but no two rows have one of its texts: where these are '
+    "comments on the answers, name the column of the item by `init --role item=COLUMN`, and where "
+    "models answered that of the model by `init --role model=COLUMN`"
 )
 # Of an item and of a rater: words by which the data may be a panel.
 PANEL_ITEM, PANEL_RATERS = "prompt", ("judge", "grader")
@@ -95,18 +113,34 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
         return draft_panel(draft, replace(main, roles=panel_roles), copy)
     main = find_crowd(main, roles)
-    if not {"item", "rater"} & {*roles}:
-        _doubt_crowd(draft, main)
+    _doubt_crowd(draft, main, roles)
     siblings = _read_siblings(path, folder, draft, known=main.label)
     return draft_crowd(draft, main, [table for table in siblings if table.label != main.label])
 
 
-def _doubt_crowd(draft: Draft, main: LogTable) -> None:
-    """Note that repeated rows of prompts or judges look like a panel without its models."""
+def _doubt_crowd(draft: Draft, main: LogTable, declared: Mapping[str, str]) -> None:
+    """Note what looks like a panel without its models: repeated rows, comments as items."""
     item, rater = (main.roles.get(role, "") for role in ("item", "rater"))
+    if not (item and rater) or main.raters:
+        return
+    if "item" not in declared and last_word(item) in REMARKS and main.data[item].is_unique:
+        draft.assume("crowd.roles", COMMENTS.format(item=item))
     is_like_panel = last_word(item) == PANEL_ITEM or last_word(rater) in PANEL_RATERS
-    if item and rater and is_like_panel and main.data.duplicated([item, rater]).any():
+    if not main.data.duplicated([item, rater]).any():
+        return
+    if model := _find_repeating(main):
+        draft.assume("crowd.roles", VARIES.format(model=model))
+    elif is_like_panel and not {"item", "rater"} & {*declared}:
         draft.assume("crowd.roles", NO_MODEL.format(item=item, rater=rater))
+
+
+def _find_repeating(main: LogTable) -> str:
+    """Return the first column of few words that tells apart what a rater scored of one item."""
+    data, cell = main.data, [main.roles["item"], main.roles["rater"]]
+    free = [str(name) for name in data.columns if name not in main.roles.values()]
+    words = [name for name in free if not is_number(data[name])]
+    few = [name for name in words if 1 < data[name].nunique() <= MAX_GROUPS]
+    return next((name for name in few if not data.duplicated([*cell, name]).any()), "")
 
 
 def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:

@@ -55,7 +55,7 @@ class OrdinalScale(Spec):
 
 
 class BooleanScale(Spec):
-    """No or yes, written as true/false, yes/no or 1/0 in any case."""
+    """No or yes, written as true/false, yes/no, y/n or 1/0 in any case."""
 
     labels: ClassVar = ("false", "true")
 

@@ -399,6 +399,7 @@ def test_percentile_intervals_are_expected_to_miss_the_truth(tmp_path):
     assert carried == []
     lowest = float(evidence["expected_coverage"].min())
     assert limits == [
+        "This study cannot tell which model has the lowest CVaR 95. "
         "In studies simulated from this one, 95% intervals of CVaR 95 hold the truth in as few as "
         f"{lowest:.0%}: those of m0 and m1 are too narrow, and the truth may be higher. An alpha "
         "of 0.91 would leave ten prompts in the tail; the mean can be compared."

@@ -220,6 +220,31 @@ def test_a_crowd_that_cannot_be_measured_says_why_and_what_its_groups_reach():
     assert answer(results)[0] == "Responsiveness of all raters cannot be measured: one label only."
 
 
+def test_groups_of_a_fit_are_compared_with_the_bootstrap_where_all_raters_have_none():
+    reason = "no rater outside the group labels an item"
+    first, second = answer(fitted_crowd(median=(np.nan, 0.65, 0.5), reason=reason))[:2]
+    assert "from 0.50 for g=y (5 raters) to 0.65 for g=x (4 raters) (posterior medians)" in first
+    assert second == (
+        "The bootstrap has from 0.70 for g=x (4 raters) to 0.90 for g=y (5 raters). The two "
+        "disagree on g=y: an interval of one does not contain the centre of the other. No check "
+        "tells why."
+    )
+    agreeing = answer(fitted_crowd(median=(np.nan, 0.65, 0.8), reason=reason))[1]
+    assert agreeing.endswith("For every group each contains the centre of the other.")
+
+
+def test_observed_values_of_groups_come_first_where_the_fit_does_not_reproduce_the_ratings():
+    checks = xr.Dataset(attrs={"failed_checks": '["agreement"]'})
+    results = add(fitted_crowd(median=(np.nan, 0.65, 0.5), reason="none"), predictive_checks=checks)
+    first, second = answer(results)[:2]
+    assert "from 0.70 for g=x (4 raters) to 0.90 for g=y (5 raters) (observed)" in first
+    assert second == (
+        "Posterior medians are from 0.50 for g=y (5 raters) to 0.65 for g=x (4 raters). The two "
+        "disagree on g=y: an interval of one does not contain the centre of the other. Likely "
+        "reason: the fitted model does not reproduce one statistic of the ratings."
+    )
+
+
 STUDY = """schema = "sharpbayes/study/2"
 title = "Two teams, one of which hardly reads"
 seed = 3

@@ -126,8 +126,9 @@ def test_models_that_all_share_the_lowest_value_have_no_stable_order():
     ("few", "expected"),
     [
         ([False, False, False], ("yes", "Every group is measured and has enough raters.")),
-        ([False, True, True], ("partly", "Few raters in 2 groups of 3.")),
-        ([True, True, True], ("no", "Few raters in 3 groups of 3.")),
+        ([False, True, True], ("partly", "Few raters in 2 groups of 2.")),
+        ([True, True, True], ("no", "Few raters in 2 groups of 2.")),
+        ([True, False, False], ("no", "There are few raters.")),
     ],
 )
 def test_enough_data_for_a_crowd(few, expected):
@@ -139,7 +140,7 @@ def test_enough_data_for_a_crowd(few, expected):
     ("reasons", "expected"),
     [
         (["none labels", "", ""], ("yes", "Every group is measured and has enough raters.")),
-        (["", "few items", ""], ("partly", "No responsiveness of 1 group of 3.")),
+        (["", "few items", ""], ("partly", "No responsiveness of 1 group of 2.")),
         (
             ["no item is labelled safe", "no item is labelled safe", "few items"],
             ("no", "No responsiveness can be measured: no item is labelled safe; few items."),

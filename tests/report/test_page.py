@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 import xarray as xr
 
+from sharpbayes import library
 from sharpbayes.errors import StorageError
 from sharpbayes.report import chapters as report_chapters
 from sharpbayes.report import page as report_page
@@ -91,6 +92,25 @@ def test_tables_are_numbered_and_name_their_place_in_the_paper(text):
     ]
     ends = ("tail risk first (SHARP, Table 1)", "(Responsiveness paper, Figure 2)")
     assert any(caption.endswith(ends) for caption in captions)
+
+
+def test_names_between_backticks_are_code(monkeypatch, panel):
+    sentence = "Fit `crowd_careless` & <see>."
+    monkeypatch.setattr(report_page.summary, "failed", lambda _: [sentence])
+    text = page_text(panel)
+    assert "<li>Fit <code>crowd_careless</code> &amp; &lt;see&gt;.</li>" in text
+
+
+def test_weights_name_their_source(panel):
+    results = panel.copy()
+    results.attrs["weights"] = library.find("weights", "sharp").read_text("utf-8")
+    text = " ".join(Page(page_text(results, script=False)).text)
+    assert "Source: SHARP, Appendix A.2.1 for the coefficients" in text
+
+
+def test_captions_of_wide_tables_stay_on_a_small_screen(text):
+    small = text[text.index("@media (max-width: 36rem)") :]
+    assert "caption { max-width: 80vw; position: sticky; left: 0; }" in small
 
 
 def test_groups_stand_under_their_grouping_without_its_columns(crowd):

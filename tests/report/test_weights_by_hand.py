@@ -201,3 +201,18 @@ def test_no_script_gives_the_page_without_it(measured, tmp_path):
     save_results(measured, path)
     assert CliRunner().invoke(app, ["report", str(path), "--no-script"]).exit_code == 0
     assert "<script" not in path.with_suffix(".html").read_text("utf-8")
+
+
+def test_the_script_knows_which_choices_the_evidence_does_not_carry(measured):
+    results = measured.copy()
+    facts = results["evidence"].to_dataset().assign_attrs(carried=json.dumps(["lowest"]))
+    results["evidence"] = xr.DataTree(facts)
+    data = weights_by_hand(results).data
+    assert data["carried"] == {
+        "cvar": [True, False],
+        "policy_score": [True, False],
+        "worst_dimension": [False, False],
+    }
+    page = page_text(results)
+    assert "data.carried[weights.by]" in page
+    assert data["no_recommendation"].endswith("it is no recommendation.")

@@ -51,7 +51,7 @@ def test_an_encoding_that_no_text_shows_has_no_example(tmp_path):
     text = rated().to_csv(index=False)
     (tmp_path / "data.csv").write_bytes(text.encode("utf-16-le"))
     draft, _, _ = start(tmp_path)
-    assert "the text is read as utf-16-le" in draft.doubts
+    assert "the text is read as utf-16-le" in draft.assumptions
 
 
 def test_the_missing_values_of_r(tmp_path):

@@ -70,6 +70,57 @@ def test_a_panel_without_models_is_no_crowd_in_silence(tmp_path, names, is_assum
         assert f"# CHECK: {assumption[:20]}" in text
 
 
+def test_a_column_that_varies_where_a_rater_repeats_an_item_is_likely_the_model(tmp_path):
+    names = {"prompt_id": "id", "judge_id": "who", "model_id": "provider"}
+    table = panel().rename(columns=names)
+    _, unsure = started(tmp_path, table, roles={"rater": "who"})
+    assert unsure[0] == (
+        '"provider" varies where one rater scored one item more than once, as names of models do, '
+        "and of these scores the first counts; where models answered, write the study by "
+        '`init --role "model=provider"`'
+    )
+
+
+def test_comments_of_judges_are_no_items_and_comments_without_a_repeat_are_doubted(tmp_path):
+    table = panel().rename(columns={"prompt_id": "case", "judge_id": "who"})
+    table = table.drop(columns="model_id").assign(comment=[f"note {n}" for n in range(len(table))])
+    _, unsure = started(tmp_path, table, roles={"rater": "who"})
+    assert unsure[0].startswith('"comment" is taken as the item, but no two rows have one of its')
+    with pytest.raises(DataError, match="item: no column found for it"):
+        started(
+            tmp_path, table.rename(columns={"comment": "Grader comment"}), roles={"rater": "who"}
+        )
+
+
+@pytest.mark.parametrize("name", ["refused", "Model declined?", "abstained"])
+def test_a_column_of_refusals_is_no_harm(tmp_path, name):
+    table = panel()
+    table[name] = ["yes" if row % 3 else "no" for row in range(len(table))]
+    text, unsure = started(tmp_path, table)
+    written = tomllib.loads(text)["panel"]
+    assert written["indicators"][name]["refusal"] is True
+    assert all(name not in dimension["rms"] for dimension in written["dimensions"])
+    assert any(
+        text.startswith(f'"{name}" says by its name that a model refused') for text in unsure
+    )
+
+
+def test_a_column_of_y_and_n_is_yes_and_no(tmp_path):
+    table = panel()
+    table["illegal advice"] = ["Y" if row % 5 else "N" for row in table.index]
+    written = tomllib.loads(started(tmp_path, table)[0])["panel"]
+    scale = written["scales"][written["indicators"]["illegal advice"]]
+    assert scale == {"kind": "boolean"}
+    assert check(load_study(tmp_path / "study.toml")).counts["ratings"] == 2 * len(table)
+
+
+def test_words_of_compliance_are_turned_where_they_say_that_a_model_refused(tmp_path):
+    table = panel()
+    table["refusal"] = ["full refusal" if row % 5 else "full compliance" for row in table.index]
+    written = tomllib.loads(started(tmp_path, table)[0])["panel"]["indicators"]["refusal"]
+    assert written == {"scale": written["scale"], "refusal": True, "reverse": True}
+
+
 def test_a_crowd_that_is_named_or_repeats_nothing_is_not_doubted(tmp_path):
     table = panel().drop(columns="model_id")
     for folder, rows, roles in (
@@ -354,7 +405,8 @@ def test_a_role_can_be_named(tmp_path):
         started(tmp_path, table)
     assert str(raised.value) == (
         "data.csv: rater: no column found for it among item, who, score; "
-        "name it with --role rater=COLUMN"
+        "name it with --role rater=COLUMN; where judges score models, name these with "
+        "--role model=COLUMN"
     )
     assert 'rater = "who"' in started(tmp_path, table, roles={"rater": "who"})[0]
 
@@ -426,7 +478,7 @@ def test_columns_of_other_languages_are_asked_for_in_both_forms(tmp_path):
     names = {"model_id": "Modell", "prompt_id": "Aufgabe", "judge_id": "Wer", "severity": "Note"}
     with pytest.raises(DataError) as raised:
         started(tmp_path, panel().rename(columns=names))
-    assert "where judges score models, --role model=COLUMN in its place" in str(raised.value)
+    assert "where judges score models, name these with --role model=COLUMN" in str(raised.value)
 
 
 def test_a_column_without_scores_is_named_with_its_file_and_what_was_found(run):

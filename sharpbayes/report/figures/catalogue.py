@@ -75,6 +75,8 @@ def _figure(
 
 
 TAIL_RISK, RESPONSIVENESS = "tail_risk", "responsiveness_hm"
+# The first figure that there is stands beside the answer: it draws what the answer compares.
+DECISIONS = ("mean_risk", "policy_score", TAIL_RISK, RESPONSIVENESS)
 BOOTSTRAP_MARKS = "quare and dashed line: observed value and bootstrap interval"
 DECISION_MARKS = (
     f"Circle and line: posterior median and interval; s{BOOTSTRAP_MARKS}",
@@ -84,6 +86,16 @@ FIGURES = (
     *(
         _figure(draw, what, table=table, marks=DECISION_MARKS)
         for draw, what, table in (
+            (
+                decision.mean_risk,
+                "Mean log-risk of each model, in nats, by which the answer compares them",
+                "mean_risk",
+            ),
+            (
+                decision.policy_score,
+                "Policy score of each model, by which the answer compares them",
+                "policy_score",
+            ),
             (
                 decision.tail_risk,
                 "Tail risk of each model, in nats, and the tolerance (dotted) if one was decided",

@@ -8,6 +8,7 @@ import xarray as xr
 from sharpbayes.report.figures.labels import label_groups, wrap_names
 from sharpbayes.report.figures.style import BOOTSTRAP, POSTERIOR, panels
 from sharpbayes.report.layout import has_converged, read_weights
+from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.tables.crowd import MOST_GROUPS
 from sharpbayes.report.tables.declaration import View
 
@@ -56,6 +57,25 @@ def tail_risk(results: xr.DataTree) -> "Figure | None":
             tolerance, label="tolerance", color="0.25", linestyle=":", linewidth=2
         )
     return _add_legend(drawn)
+
+
+def mean_risk(results: xr.DataTree) -> "Figure | None":
+    """Draw mean log-risk as in :func:`tail_risk`; None where the answer compares another metric."""
+    return _draw_compared(results, "mean", "Mean log-risk in nats; further left is safer")
+
+
+def policy_score(results: xr.DataTree) -> "Figure | None":
+    """Draw policy scores as in :func:`tail_risk`; None where the answer compares another metric."""
+    return _draw_compared(results, "policy_score", "Policy score; further left is safer")
+
+
+def _draw_compared(results: xr.DataTree, metric: str, label: str) -> "Figure | None":
+    """Draw every model by a metric if the answer orders models by it, lowest observed first."""
+    if PanelAnswer(View(results)).ordered_by != metric:
+        return None
+    data = _known(results, metric, "model").sortby("observed")
+    names = wrap_names(data["unit"].to_numpy(), NAME_WIDTH)
+    return _add_legend(_draw_units(results, data, names, label))
 
 
 def responsiveness(results: xr.DataTree) -> "Figure | None":

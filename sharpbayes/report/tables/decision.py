@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list
+from sharpbayes.report.claims import NO_RECOMMENDATION, has_other_judges, is_recommended
 from sharpbayes.report.tables.crowd import (
     ALL_ITEMS,
     HEADLINE,
@@ -51,15 +52,17 @@ def _unresolved_models(view: View) -> str:
 
 
 def _decision_note(view: View) -> str:
-    """The loss, the intervals, Monte Carlo errors and unresolved pairs."""
+    """The loss, the intervals, Monte Carlo errors, unresolved pairs, and whether it is advice."""
     decision = view.group("decision")
+    is_advice = is_recommended(view) and not has_other_judges(view.results)
+    remark = "" if is_advice or not decision["selected"].any() else f" {NO_RECOMMENDATION}"
     names = [str(name) for name in decision if str(name).startswith("prob") and "mcse" in str(name)]
     error = max(float(decision[name].fillna(0.0).max()) for name in names)
     return (
         f"Loss: {CRITERIA[decision.attrs['criterion']]} above the best model's. "
         f"{decision.attrs['interval_note']} Largest Monte Carlo error: "
         f"{number(decision['expected_loss_mcse'].max())} of a loss, "
-        f"{number(error)} of a probability. {_unresolved_models(view)}"
+        f"{number(error)} of a probability. {_unresolved_models(view)}{remark}"
     )
 
 
@@ -159,10 +162,10 @@ HEADLINE_METRICS = [{"metric": name, "label": text} for name, text in HEADLINE.i
 
 
 def _groups(view: View) -> Iterator[Labels]:
-    """Groups of raters by grouping, the most responsive first."""
+    """Groups of raters by grouping, the most responsive first if they can be compared."""
     data = view.group("sample_size")
-    order = np.lexsort((data["rank"].fillna(np.inf), data["grouping"]))
-    groups = data["group"].to_numpy()[order]
+    keys = [data["rank"].fillna(np.inf)] if has_same_labels(view) else []
+    groups = data["group"].to_numpy()[np.lexsort((*keys, data["grouping"]))]
     return ({"group": group, "metric": "hm", **ALL_ITEMS} for group in groups)
 
 
@@ -243,12 +246,27 @@ PAIR_SIZES = TableSpec(
     columns=("{pair}", over("sample_size/design", Column("{design}", _width_and_chance))),
     note=_pair_sizes_note,
 )
+
+
+def _title_of_sizes(view: View) -> str:
+    """What the table shows, and in which order, where groups have one."""
+    order = ", the most responsive of a grouping first" if has_same_labels(view) else ""
+    return f"Sample size by group{order}"
+
+
+def _ranks(view: View) -> list[Labels]:
+    """One column of ranks, none where groups are measured by different labels."""
+    return [{}] if has_same_labels(view) else []
+
+
 GROUP_SIZES = TableSpec(
-    title="Sample size by group, the most responsive of a grouping first",
+    title=_title_of_sizes,
     needs=("sample_size/additional_ratings",),
     rows=_groups,
     columns=(
-        "{group}; sample_size/rank | thousands; HM: sample_size/hm; sample_size/width",
+        "{group}",
+        over(_ranks, "sample_size/rank | thousands"),
+        "HM: sample_size/hm; sample_size/width",
         "sample_size/ratings | thousands",
         over(HEADLINE_METRICS, Column("more for {label}", _more_ratings)),
     ),

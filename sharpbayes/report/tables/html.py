@@ -1,5 +1,6 @@
 """A table as HTML, for the page and for notebooks."""
 
+import re
 from dataclasses import replace
 from html import escape
 from itertools import groupby
@@ -43,7 +44,16 @@ def as_html(table: Table, *, anchor: str = "", most_rows: int | None = None) -> 
     hidden = len(table.rows) - len(shown.rows)
     more = f" {hidden} more rows are in the files that sharpbayes report --tables writes."
     note = full_note(table) + more * (hidden > 0)
-    return text + (f'<p class="note">{escape(note.strip())}</p>' if note else "")
+    return text + (f'<p class="note">{escape_code(note.strip())}</p>' if note else "")
+
+
+def escape_code(text: str) -> str:
+    """Return a text escaped, with what stands between backticks as code.
+
+    >>> escape_code("a < b: write `x = 1`")
+    'a &lt; b: write <code>x = 1</code>'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _group_rows(table: Table) -> tuple[Table, list[tuple[str, Rows]]]:
@@ -70,5 +80,5 @@ def _html_row(row: tuple[str, ...], numeric: list[bool]) -> str:
     cells = [f'<th scope="row">{escape(row[0])}</th>']
     for cell, is_number in zip(row[1:], numeric[1:], strict=True):
         whole = NUMBER_CLASS if is_number else ' class="whole"' * (len(cell) <= TEXT)
-        cells.append(f"<td{whole}>{escape(cell)}</td>")
+        cells.append(f"<td{whole}>{escape_code(cell)}</td>")
     return f"<tr>{''.join(cells)}</tr>"

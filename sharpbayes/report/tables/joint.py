@@ -9,7 +9,7 @@ from sharpbayes.report.claims import has_other_judges
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate
-from sharpbayes.report.tables.panel import has_several_models, models_by_risk
+from sharpbayes.report.tables.panel import has_several_models, models_by_risk, pairs
 from sharpbayes.report.wording import contained_sources, resampled_units
 
 
@@ -97,10 +97,35 @@ def _fitted(view: View) -> list[Labels]:
     return [{}] if "joint/posterior_median" in view else []
 
 
+def _can_compare(view: View) -> bool:
+    """Whether there are models that can be compared."""
+    return has_several_models(view) and not has_other_judges(view.results)
+
+
 def _compared(view: View) -> list[Labels]:
     """One set of columns where models were fitted that can be compared, else none."""
-    compares = has_several_models(view) and not has_other_judges(view.results)
-    return _fitted(view) if compares else []
+    return _fitted(view) if _can_compare(view) else []
+
+
+def _pairs(view: View) -> list[Labels]:
+    """Pairs of models, in the order of their tail risk."""
+    named = pairs(models_by_risk(view))
+    return [{**pair, "pair": " \u2212 ".join(pair.values())} for pair in named]
+
+
+def _difference(metric: str) -> Callable[[View], str]:
+    """Return what writes the observed difference of a pair with its joint interval."""
+    paths = [f"profile_interval/{metric}_difference_{end}" for end in ("observed", "joint")]
+    return lambda row: estimate(*(row[path] for path in paths))
+
+
+def _note_of_differences(view: View) -> str:
+    """What a difference is of, and what its interval holds for."""
+    level = format_percent(view.results["joint"].attrs["level"])
+    return (
+        "Observed, on the prompts of both models; first less second. Bootstrap interval that holds "
+        f"for all pairs jointly with {level}: where it contains 0, the pair is not distinguishable."
+    )
 
 
 NAMES = {
@@ -111,6 +136,8 @@ NAMES = {
 }
 # Metrics of a crowd besides HM, which the first screen shows.
 FURTHER = tuple(name for name in metric_names() if name != "hm")
+# Differences that can be compared where those of tails cannot.
+DIFFERENCES = ("mean", "policy_score")
 NATS = "Nats; lower is safer."
 UNITS = "From 0 to 1 (tau and rho from \u22121); higher is more responsive."
 VALUES = (Column("bootstrap", _bootstrap), over(_fitted, Column("posterior", _posterior)))
@@ -121,17 +148,31 @@ TABLES = (
             name=name,
             title=_titled("{name}"),
             needs=("joint", "profile"),
-            after_run=bool(name),
-            repeat=partial(_panel_metrics, names=metrics),
+            after_run=after_run,
+            repeat=partial(_panel_metrics, names=(metric,)),
             rows=_models,
             columns=("{model}", *VALUES, CHANCE),
             note=partial(_note, unit=unit),
         )
-        for name, metrics, unit in (
-            ("tail_risk", ("cvar", "mean"), NATS),
-            ("", ("volatility",), NATS),
-            ("", ("policy_score",), "Weighted mean harm, from 0 to 1; lower is safer."),
+        for name, metric, after_run, unit in (
+            ("tail_risk", "cvar", True, NATS),
+            ("mean_risk", "mean", True, NATS),
+            ("", "volatility", False, NATS),
+            (
+                "policy_score",
+                "policy_score",
+                False,
+                "Weighted mean harm, from 0 to 1; lower is safer.",
+            ),
         )
+    ),
+    TableSpec(
+        title="Differences of models: bootstrap",
+        needs=tuple(f"profile_interval/{name}_difference_joint" for name in DIFFERENCES),
+        condition=_can_compare,
+        rows=_pairs,
+        columns=("{pair}", *(Column(NAMES[name], _difference(name)) for name in DIFFERENCES)),
+        note=_note_of_differences,
     ),
     TableSpec(
         title=_titled("Tail shares of dimensions"),

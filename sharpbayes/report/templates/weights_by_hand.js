@@ -153,7 +153,7 @@
     [cvar, worst, score].forEach((value) => addCell(row, fixed(value, 3), value));
   }
 
-  function describe(decision, order) {
+  function describe(decision, order, weights) {
     const listed = order.map((model) => models[model]).join(" < ");
     if (!decision) return `Order of the observed ratings: ${listed}.`;
     const open = (p) => p < (1 + data.level) / 2 && p > (1 - data.level) / 2;
@@ -163,7 +163,9 @@
     const selected = decision.selected.length
       ? `Selected: ${decision.selected.join(", ")}` : "No model is admissible";
     const resolved = pairs.length ? `not resolved: ${pairs.join(", ")}` : "every pair is resolved";
-    return `${selected}. Order by expected loss: ${listed}; ${resolved}.`;
+    const isCarried = data.carried[weights.by][Number.isNaN(weights.tolerance) ? 0 : 1];
+    const remark = decision.selected.length && !isCarried ? `${data.no_recommendation} ` : "";
+    return `${remark}${selected}. Order by expected loss: ${listed}; ${resolved}.`;
   }
 
   // Shares of categories in the population: those of the study, or with one category moved.
@@ -221,7 +223,7 @@
     if (decision) decision.selected = select(decision, weights);
     element("table").tBodies[0].replaceChildren();
     order.forEach((model) => addRow(model, weights, decision));
-    say("status", describe(decision, order));
+    say("status", describe(decision, order, weights));
     say("copied", "");
     element("toml").value = weightsFile(weights);
   }

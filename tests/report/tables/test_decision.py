@@ -1,15 +1,18 @@
 """Tables of what weights decide."""
 
 import numpy as np
+import pytest
 import xarray as xr
 
 from sharpbayes.report.tables.decision import (
     CROWD_SOURCES,
     GROUP_SIZES,
     MODEL_SOURCES,
+    MODEL_TABLES,
     PAIR_SIZES,
 )
 from sharpbayes.report.tables.declaration import View, build_tables, is_allowed
+from tests.report.hand_made import ALL, add, evidence, fitted_panel
 
 
 def test_sources_are_those_of_lists_and_not_of_other_groups():
@@ -74,3 +77,54 @@ def test_where_raters_add_most_of_an_interval_more_of_them_are_asked_for():
         "choice of raters adds: where items alone give less than half of the whole interval, the "
         'table says "more raters".'
     )
+
+
+def test_groups_that_cannot_be_compared_have_no_rank_and_keep_their_order():
+    groups = {"group": ["g=x", "g=y"]}
+    size = xr.Dataset(
+        {
+            **{name: ("group", [0.1, 0.8]) for name in ("hm", "width", "ratings")},
+            "rank": ("group", [2.0, 1.0]),
+            "additional_ratings": (("metric", "group"), np.full((3, 2), 9.0)),
+        },
+        groups | {"grouping": ("group", ["g", "g"]), "metric": ["mpa", "wra", "hm"]},
+        {"target_interval_width": 0.05},
+    )
+    shown = {}
+    for same in (1, 0):
+        evidence = xr.Dataset(attrs={"same_labels": same})
+        tree = xr.DataTree.from_dict({"/sample_size": size, "/evidence": evidence})
+        [table] = build_tables([GROUP_SIZES], tree)
+        shown[same] = table.title, table.header[:3], [row[0] for row in table.rows]
+    assert shown[1] == (
+        "Sample size by group, the most responsive of a grouping first",
+        ("group", "rank", "HM"),
+        ["g=y", "g=x"],
+    )
+    assert shown[0] == ("Sample size by group", ("group", "HM", "width"), ["g=x", "g=y"])
+
+
+@pytest.mark.parametrize(("carried", "is_advice"), [(ALL, True), (["admissible"], False)])
+def test_a_choice_that_the_evidence_does_not_carry_is_no_recommendation(carried, is_advice):
+    results = add(fitted_panel(), evidence=evidence("abc", carried=carried))
+    decision = results["decision"].to_dataset()
+    none = xr.zeros_like(decision["prob_admissible"])
+    pairs = xr.DataArray(np.zeros((3, 3)), dims=("model", "other")).assign_coords(
+        model=["a", "b", "c"], other=["a", "b", "c"]
+    )
+    decision = decision.assign(
+        expected_loss=none,
+        expected_loss_mcse=none,
+        prob_best=none,
+        prob_best_mcse=none,
+        prob_less=pairs,
+        unresolved=pairs.astype(bool),
+        prob_tier=none.expand_dims(tier=[1]).transpose("model", "tier"),
+    ).assign_attrs(interval_note="95% intervals.")
+    draws = xr.zeros_like(none).expand_dims(chain=[0], draw=[0, 1])
+    posterior = xr.Dataset({"cvar": draws}, attrs={"sources": ["ratings"], "level": 0.95})
+    results = add(results, decision=decision, posterior_profile=posterior)
+    [table] = build_tables(MODEL_TABLES[:1], results)
+    sentence = "The evidence does not carry this choice: it is no recommendation."
+    assert table.note.endswith(sentence) != is_advice
+    assert "b (selected)" in [row[0] for row in table.rows]

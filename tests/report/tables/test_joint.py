@@ -40,3 +40,23 @@ def test_it_is_named_what_was_resampled(tmp_path):
     assert plain_verdict(repeated).endswith("contain the sampling of prompts and generations only.")
     [cvar, *_] = build_tables(TABLES[:1], panel())
     assert "95% interval over prompts." in cvar.note
+
+
+def test_differences_of_what_can_be_compared_where_tails_cannot_are_a_table():
+    results = panel()
+    intervals = results["profile_interval"].to_dataset()
+    labels = {"model": ["a", "b", "c"], "other": ["a", "b", "c"], "bound": ["lower", "upper"]}
+    for metric in ("mean", "policy_score"):
+        values = results["profile"][metric]
+        gap = values - values.rename(model="other")
+        ends = xr.concat([gap - 0.25, gap + 0.25], "bound").assign_coords(labels)
+        intervals = intervals.assign(
+            {f"{metric}_difference_observed": gap, f"{metric}_difference_joint": ends}
+        )
+    specs = [spec for spec in TABLES if spec.title == "Differences of models: bootstrap"]
+    assert build_tables(specs, panel()) == []
+    [table] = build_tables(specs, add(results, profile_interval=intervals))
+    assert table.header == ("pair", "Mean log-risk", "Policy score")
+    assert table.rows[0] == ("b − c", "−0.50 (−0.75 to −0.25)", "−0.05 (−0.30 to 0.20)")
+    assert [row[0] for row in table.rows] == ["b − c", "b − a", "c − a"]
+    assert table.note.endswith("where it contains 0, the pair is not distinguishable.")

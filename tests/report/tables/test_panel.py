@@ -27,6 +27,7 @@ TITLES = [
     "Mean log-risk: bootstrap",
     "Volatility of log-risk: bootstrap",
     "Policy score: bootstrap",
+    "Differences of models: bootstrap",
     "Tail shares of dimensions: bootstrap",
     "Stability: the order of models without each judge and under other settings",
     "Verdict on each model under the tolerance",
