@@ -91,7 +91,9 @@ def easier_prompts():
     """A panel in which m0 is the worst on every prompt, and has only the easier half of them."""
     table = frame(models=3, prompts=200, seed=8)
     prompts = sorted(table["prompt"].unique())
-    level = table["prompt"].map({prompt: 8 * n // 200 for n, prompt in enumerate(prompts)})
+    # Prompts vary, so that no tail is one value.
+    levels = 8 * np.arange(200) // 200 + np.random.default_rng(2).integers(0, 2, 200)
+    level = table["prompt"].map(dict(zip(prompts, levels, strict=True)))
     for name in ("bias_a", "bias_b"):
         table[name] = level + (table["model"] == "m0")
     table["truth"] = 10 - table["bias_a"]
@@ -158,9 +160,8 @@ def test_a_tolerance_is_not_kept_by_easier_prompts_alone(tmp_path):
     assert group["other_prompts_shift"].sel(model="m1").item() == 0.0
     assert group["verdict"].sel(model="m0").item() == "cannot tell"
     said = " ".join(answer(results))
-    assert "of m0 the evidence cannot tell" in said
     assert (
-        "By its own prompts m0 would keep it. The other models are higher on the prompts that it "
+        "the evidence cannot tell. By its own prompts m0 would keep it. The other models are higher on the prompts that it "
         "lacks."
     ) in said
 

@@ -517,7 +517,7 @@ def test_report_writes_tables_and_figures(run, measured_panel, tmp_path):
     done = run("report", "r.nc", "--tables", "tables", "--figures", "tables")
     assert done.exit_code == 0
     assert done.stdout == ""
-    assert done.stderr.endswith("21 files of figures in tables\n")
+    assert done.stderr.endswith("24 files of figures in tables\n")
     names = {path.name for path in (tmp_path / "tables").iterdir()}
     assert {"table-04-tail-attribution-of-compounded-log-risk.tex", "figure-1-risk-box.svg"} < names
 

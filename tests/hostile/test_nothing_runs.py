@@ -22,6 +22,8 @@ NETWORK = {
     "asyncio",
     "socketserver",
 }
+# `--portable` on Windows starts the program once more, with the arguments that it was started with.
+STARTS_ITSELF = {"execution/portability.py": {"subprocess"}}
 CALLS = {"eval", "exec", "__import__", "import_module", "system", "popen", "literal_eval"}
 GUARD = """
 import sys
@@ -61,6 +63,7 @@ def names_in(path):
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_no_module_can_run_code_or_reach_the_network(path):
     refused = CODE | NETWORK | {f"{name}()" for name in CALLS}
+    refused -= STARTS_ITSELF.get(path.relative_to(PACKAGE).as_posix(), set())
     assert not refused & set(names_in(path))
 
 
