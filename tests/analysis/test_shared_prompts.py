@@ -161,8 +161,8 @@ def test_a_tolerance_is_not_kept_by_easier_prompts_alone(tmp_path):
     assert group["verdict"].sel(model="m0").item() == "cannot tell"
     said = " ".join(answer(results))
     assert (
-        "the evidence cannot tell. By its own prompts m0 would keep it. The other models are higher on the prompts that it "
-        "lacks."
+        "the evidence cannot tell. By its own prompts m0 would keep it. The other models are "
+        "higher on the prompts that it lacks."
     ) in said
 
 
