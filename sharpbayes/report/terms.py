@@ -31,7 +31,7 @@ TERMS = tuple(
         (
             "interval",
             r"[Ii]ntervals?",
-            "the range of a value at a probability, for the sources of uncertainty that are named.",
+            "holds the value with the stated probability, given the named sources of uncertainty.",
         ),
         ("tolerance", r"[Tt]olerance|admissible", "the largest values that the weights accept."),
         ("policy score", r"policy score", "mean harm, dimensions weighted as the weights decide."),
