@@ -94,14 +94,43 @@ def test_the_script_sets_outputs_and_ends_with_the_verdict(place):
     assert Path(outputs["junit"]).exists()
 
 
-def test_a_worse_release_fails_by_hand_and_in_the_last_step_of_the_action(place):
-    models = {"MODEL": "dahlia", "AGAINST_MODEL": "aster"}
-    done, outputs = run_script(place, 0.05, OF_BIAS, **QUICKSTART, **models)
-    assert (done.returncode, outputs["verdict"]) == (6, "not as safe")
-    done, outputs = run_script(
-        place, 0.05, OF_BIAS, **QUICKSTART, **models, VERDICT_LATER="true", UNDECIDED="pass"
-    )
-    assert (done.returncode, outputs["status"]) == (0, "6")
+# In place of the program: `measure` ends well, `gate` writes its answer and ends with a status.
+PYTHON = """#!/usr/bin/env bash
+[ "$3" = gate ] || exit 0
+while [ "$1" != --markdown ]; do shift; done
+echo "<!-- sharpbayes gate -->" > "$2"
+exit "$GATE_STATUS"
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "inputs", "ends_with"),
+    [
+        ("0", {}, 0),
+        ("6", {}, 6),
+        ("6", {"UNDECIDED": "pass"}, 6),
+        ("6", {"VERDICT_LATER": "true"}, 0),
+        ("7", {}, 7),
+        ("7", {"UNDECIDED": "pass"}, 0),
+        ("5", {"VERDICT_LATER": "true", "UNDECIDED": "pass"}, 5),
+    ],
+)
+def test_the_script_ends_with_the_status_of_the_gate(tmp_path, status, inputs, ends_with):
+    (tmp_path / "python").write_text(PYTHON, encoding="utf-8")
+    (tmp_path / "python").chmod(0o755)
+    given = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "RUNNER_TEMP": str(tmp_path),
+        "GITHUB_OUTPUT": str(tmp_path / "out.txt"),
+        "GATE_STATUS": status,
+        "STUDY": "study.toml",
+        "AGAINST": "old.nc",
+        **inputs,
+    }
+    done = subprocess.run(["bash", str(ACTION / "gate.sh")], env=given, check=False)
+    assert done.returncode == ends_with
+    # An error is no verdict.
+    assert (tmp_path / "out.txt").exists() == (status != "5")
 
 
 @pytest.mark.slow

@@ -241,6 +241,7 @@ def is_metric(home, name):
     return callable(getattr(import_module(f"sharpbayes.metrics.{home}"), name, None))
 
 
+@pytest.mark.slow
 def test_every_study_of_logs_runs(tmp_path, monkeypatch):
     shutil.copytree(LOGS, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)

@@ -7,14 +7,9 @@ import pytest
 
 from tests.make_notebooks import executed, notebooks
 
-# The shortest runs by default; each of the others fits for half a minute.
-PATHS = [
-    path if path.stem == "swapping_weights" else pytest.param(path, marks=pytest.mark.slow)
-    for path in notebooks()
-]
 
-
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
 def test_every_cell_runs_and_the_committed_outputs_are_of_these_cells(path, tmp_path):
     """``python -m tests.make_notebooks`` writes the outputs again."""
     committed, fresh = nbformat.read(path, as_version=4), executed(path, tmp_path)

@@ -32,7 +32,7 @@ def test_agreement_is_scipys(steps):
         np.testing.assert_allclose(got["spearman_p"], rho.pvalue)
 
 
-@pytest.mark.parametrize("models", [3, 4, 7])
+@pytest.mark.parametrize("models", [3, 4, pytest.param(7, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("steps", [None, 2])
 def test_p_of_few_models_is_exact(models, steps):
     rng = np.random.default_rng(models)

@@ -68,6 +68,7 @@ def test_ratings_of_an_item_are_counted(results):
     assert [bar.get_width() for bar in ax.patches] == np.bincount(score, minlength=5).tolist()
 
 
+@pytest.mark.slow
 def test_figures_are_written_in_three_formats(results, tmp_path):
     paths = write_figures(results, tmp_path)
     assert {path.stem for path in paths} == set(DRAW) | {"responsiveness"}
