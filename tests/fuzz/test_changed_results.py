@@ -50,7 +50,14 @@ PLACE = re.compile(
 FEW_CASES, MANY_CASES = 3, 250
 
 
-@pytest.fixture(scope="module", params=COMMANDS)
+# Commands over results of fits take the longest.
+KINDS = [
+    pytest.param(kind, marks=pytest.mark.slow) if kind.startswith("fitted") else kind
+    for kind in COMMANDS
+]
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def kind(request):
     """A kind of results."""
     return request.param
