@@ -6,6 +6,7 @@ from itertools import combinations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from sharpbayes.report.claims import NO_RECOMMENDATION
 from sharpbayes.report.page import write_html
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.fit import fit
@@ -282,7 +283,8 @@ def assert_weigh_agrees(by_hand, results, tmp_path):
         without_median = [*row[:3], *row[4:]]
         assert without_median == pytest.approx(list(map(float, expected)), rel=1e-6, nan_ok=True)
     status = by_hand.locator("#by-hand-status").inner_text()
-    assert status.startswith(f"Selected: {selected[0]}." if selected else "No model is admissible.")
+    choice = status.removeprefix(f"{NO_RECOMMENDATION} ")
+    assert choice.startswith(f"Selected: {selected[0]}." if selected else "No model is admissible.")
     assert " < ".join(order) in status
     for a, b in combinations(order, 2):
         unresolved = bool(decision["unresolved"].sel(model=a, other=b))
