@@ -11,7 +11,7 @@ from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.analysis.tail_evidence import tells_tail
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
-from sharpbayes.metrics.panel.evidence import FEW_SHARED
+from sharpbayes.metrics.panel.evidence import lacks_prompts
 from sharpbayes.metrics.panel.profile import CVARS, MEANS
 from sharpbayes.metrics.stats.bounded_means import unseen_change
 from sharpbayes.metrics.stats.intervals import has_width
@@ -128,8 +128,8 @@ def _shift_by_prompts(
     or the others have none of its own.
     """
     has_prompt = plan.table["log_risk"].notnull().any(plan.dim[1:])
-    share = has_prompt.sum("prompt") / has_prompt.any("model").sum("prompt")
-    lacks = (share < FEW_SHARED).any([dim for dim in share.dims if dim != "model"])
+    lacks = lacks_prompts(has_prompt)
+    lacks = lacks.any([dim for dim in lacks.dims if dim != "model"])
     shift = xr.zeros_like(values)
     for model in lacks["model"][lacks.to_numpy()].to_numpy():
         on_shared = _keep_prompts(plan, has_prompt.sel(model=model, drop=True)).complete_profile()

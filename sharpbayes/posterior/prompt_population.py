@@ -1,6 +1,6 @@
 """What the observed prompts of a panel say of the population that they stand for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
@@ -8,7 +8,7 @@ import xarray as xr
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.data.columns import MISSING
-from sharpbayes.metrics.panel.evidence import FEW_SHARED
+from sharpbayes.metrics.panel.evidence import lacks_prompts
 
 # Of so many prompts and the observed ones the former are new ones.
 PRIOR_PROMPTS = 200
@@ -42,16 +42,7 @@ def prompt_population(study: PanelStudy, prompts: xr.DataArray) -> PromptPopulat
     population, category = one_population(prompts.size), study.scores.coords.get("category")
     if category is not None:
         labels = category.sel(prompt=prompts.to_numpy()).to_numpy()
-        population = PromptPopulation(
-            np.unique(labels, return_inverse=True)[1], population.new_share
-        )
-    if _share_of_fewest(study.scores) < FEW_SHARED:
-        return PromptPopulation(population.category, 1.0)
-    return population
-
-
-def _share_of_fewest(scores: xr.Dataset) -> float:
-    """Share of the prompts that the model with the fewest has."""
-    scored = scores["score"] != MISSING
+        population = replace(population, category=np.unique(labels, return_inverse=True)[1])
+    scored = study.scores["score"] != MISSING
     by_model = scored.any([dim for dim in scored.dims if dim not in ("model", "prompt")])
-    return float(by_model.sum("prompt").min() / by_model.any("model").sum())
+    return replace(population, new_share=1.0) if lacks_prompts(by_model).any() else population

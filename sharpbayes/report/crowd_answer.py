@@ -24,6 +24,7 @@ from sharpbayes.report.wording import (
     failed_statistics,
     is_fitted,
     likely_reasons,
+    misfit_reasons,
     posterior_estimate,
     without_posterior,
 )
@@ -128,9 +129,7 @@ class CrowdAnswer:
             reasons.append(
                 "the model does not know the labels, so that its values are usually too low"
             )
-        if count := failed_statistics(self.view):
-            statistics = "one statistic" if count == 1 else f"{count} statistics"
-            reasons.append(f"the fitted model does not reproduce {statistics} of the ratings")
+        reasons += misfit_reasons(self.view)
         if "evidence" in self.view:
             is_small = self.view.group("evidence")["few_raters"].sel(group=excluded)
             if bool(is_small.any()):

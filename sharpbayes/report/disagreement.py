@@ -14,7 +14,7 @@ from sharpbayes.report.lowest import (
     probability_of_lowest,
 )
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.wording import failed_statistics, is_fitted, likely_reasons, tail_reasons
+from sharpbayes.report.wording import is_fitted, likely_reasons, misfit_reasons, tail_reasons
 
 
 def disagreement_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
@@ -41,10 +41,7 @@ def _explain(
     view: View, models: Sequence[str], named: Sequence[str], excluded: Sequence[str]
 ) -> str:
     """The likely reason of a disagreement about named models, the most telling first."""
-    reasons = []
-    if count := failed_statistics(view):
-        statistics = "one statistic" if count == 1 else f"{count} statistics"
-        reasons.append(f"the fitted model does not reproduce {statistics} of the ratings")
+    reasons = misfit_reasons(view)
     if "evidence" in view:
         evidence = view.group("evidence")
         known = evidence.sel(model=list(models))

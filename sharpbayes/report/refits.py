@@ -25,12 +25,12 @@ def refit_sentences(view: View) -> Iterator[str]:
     """Yield what other fits select, or how far they move HM, and which have not converged."""
     if GROUP not in view or not is_fitted(view):
         return
-    baseline, *others = view.group(GROUP)["refit"].to_numpy()
+    _, *others = view.group(GROUP)["refit"].to_numpy()
     data = view.group(GROUP).sel(refit=others)
     if not others:
         return
     if "selected" in data:
-        yield from _selections(view, str(baseline))
+        yield from _selection_sentences(view)
     elif bool(data["hm_shift"].sel(by="all").notnull().any()):
         yield f"In other fits HM moves by at most {_largest_shift(data['hm_shift'])}."
     if failed := labels_where(data["converged"] == 0):
@@ -45,29 +45,30 @@ def other_selections(view: View) -> dict[str, list[str]]:
 
     Under the study's own weights, the first.
     """
-    selected = _selected(view)
-    baseline, *others = selected["refit"].to_numpy()
-    own = labels_where(selected.sel(refit=baseline))
-    models = {str(label): labels_where(selected.sel(refit=label)) for label in others}
-    return {label: names for label, names in models.items() if names != own}
+    selected = _selections(view)
+    baseline = next(iter(selected.values()))
+    return {label: names for label, names in selected.items() if names != baseline}
 
 
-def _selected(view: View) -> xr.DataArray:
-    """Which models each fit selects under the study's own weights, (refit, model)."""
-    own: xr.DataArray = view[f"{GROUP}/selected"].isel(weights=0) == 1
-    return own.transpose("refit", "model")
+def _selections(view: View) -> dict[str, list[str]]:
+    """The models that each fit selects under the study's own weights, the study's own fit first."""
+    selected = view[f"{GROUP}/selected"].isel(weights=0) == 1
+    return {
+        str(label): labels_where(selected.sel(refit=label)) for label in selected["refit"].values
+    }
 
 
-def _selections(view: View, baseline: str) -> Iterator[str]:
+def _selection_sentences(view: View) -> Iterator[str]:
     """Which fits select other models than the study's own, and which the same."""
-    selected, changed = _selected(view), other_selections(view)
-    own = _name_models(labels_where(selected.sel(refit=baseline)))
+    changed = other_selections(view)
+    (_, selected), *others = _selections(view).items()
+    models = _name_models(selected)
     if changed:
         fits = [f"{_name_models(names)} {_describe_fit(x)}" for x, names in changed.items()]
-        yield f"Other fits do not select {own} but {join_names(fits)}."
-    same = [str(x) for x in selected["refit"].to_numpy() if str(x) not in {*changed, baseline}]
+        yield f"Other fits do not select {models} but {join_names(fits)}."
+    same = [_describe_fit(label) for label, _ in others if label not in changed]
     if same:
-        yield f"Other fits also select {own}: {join_names([_describe_fit(x) for x in same])}."
+        yield f"Other fits also select {models}: {join_names(same)}."
 
 
 def _name_models(models: list[str]) -> str:

@@ -166,6 +166,15 @@ def failed_statistics(view: View) -> int:
     return len(list_texts(view.group(group).attrs["failed_checks"])) if group in view else 0
 
 
+def misfit_reasons(view: View) -> list[str]:
+    """Return the reason of a disagreement that lies in the fitted model; none if it fits."""
+    count = failed_statistics(view)
+    if not count:
+        return []
+    statistics = "one statistic" if count == 1 else f"{count} statistics"
+    return [f"the fitted model does not reproduce {statistics} of the ratings"]
+
+
 def likely_reasons(reasons: Sequence[str]) -> str:
     """Return the sentence of likely reasons, of which any may be a clause of its own.
 

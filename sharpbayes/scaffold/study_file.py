@@ -139,8 +139,8 @@ def _find_repeating(main: LogTable) -> str:
     data, cell = main.data, [main.roles["item"], main.roles["rater"]]
     free = [str(name) for name in data.columns if name not in main.roles.values()]
     words = [name for name in free if not is_number(data[name])]
-    few = [name for name in words if 1 < data[name].nunique() <= MAX_GROUPS]
-    return next((name for name in few if not data.duplicated([*cell, name]).any()), "")
+    groupings = [name for name in words if 1 < data[name].nunique() <= MAX_GROUPS]
+    return next((name for name in groupings if not data.duplicated([*cell, name]).any()), "")
 
 
 def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:

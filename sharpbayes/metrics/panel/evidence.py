@@ -15,6 +15,19 @@ FEW_SHARED = 0.95
 ROUNDING = 1e-9
 
 
+def lacks_prompts(has_prompt: xr.DataArray) -> xr.DataArray:
+    """Return which models lack prompts that others have, so that theirs may be easier.
+
+    Of which prompts each model has, bool (..., model, prompt), it is over (..., model).
+
+    >>> has_prompt = xr.DataArray([[True, True], [True, False]], dims=("model", "prompt"))
+    >>> lacks_prompts(has_prompt).values
+    array([False,  True])
+    """
+    share = has_prompt.sum("prompt") / has_prompt.any("model").sum("prompt")
+    return share < FEW_SHARED
+
+
 def has_tail(tail_prompts: xr.DataArray) -> xr.DataArray:
     """Return where a tail of so many prompts is enough for statements about it.
 
