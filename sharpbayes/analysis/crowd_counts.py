@@ -13,10 +13,8 @@ from sharpbayes.metrics.crowd.responsiveness import (
     severity_table,
     table_responsiveness,
 )
+from sharpbayes.metrics.crowd.scores import REPLICATE
 from sharpbayes.spec.crowd import Crowd
-
-# Dimension of replicates of the ratings of one draw; each has all items.
-REPLICATE = "replicate"
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,8 @@ def count_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray | None = None)
 def tally_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray) -> CrowdTally:
     """Return what :func:`count_crowd` does of scores over (..., rating), without their counts.
 
-    Several sets of ratings of the same raters, one after the other, are pooled.
+    Several sets of ratings of the same raters, one after the other, are pooled. Labels by the crowd
+    are the mean of all replicates.
     """
     items, n_scores = list(data.item.labels), len(data.score_labels)
     membership = assign_groups(data.rater_columns, spec.groups, n_raters=len(data.rater.labels))
@@ -125,11 +124,11 @@ def measure_responsiveness(
     """Return the responsiveness of every group in every stratum; see :func:`responsiveness`.
 
     Of counts over :data:`REPLICATE` it is that of all replicates together, and needs a ``reason``;
-    ``items`` is then the mean of a replicate.
+    ``items`` is then that of a single one.
     """
     raters = counts.membership.sum("rater")
     if reason is not None:
-        table, items = tabulate_counts(counts, weights=weights), mean_items(counts)
+        table, items = tabulate_counts(counts, weights=weights), count_shared_items(counts)
         return table_responsiveness(table, items, reason=reason, raters=raters)
     return responsiveness(
         counts.plurality,
@@ -143,10 +142,16 @@ def measure_responsiveness(
     )
 
 
-def mean_items(counts: CrowdTally) -> xr.DataArray:
-    """Return how many items have a score and a label, over (..., group, by): of a replicate."""
-    items = shared_items(counts.plurality, counts.label_count, by=counts.strata)
-    return items.sum(REPLICATE) // items.sizes[REPLICATE] if REPLICATE in items.dims else items
+def count_shared_items(counts: CrowdTally) -> xr.DataArray:
+    """Return how many items have a score and a label, over (..., group, by).
+
+    Every replicate has the ratings of the same raters, so that one of them tells it of all.
+    """
+    plurality, labels = (
+        x.isel({REPLICATE: 0}, missing_dims="ignore")
+        for x in (counts.plurality, counts.label_count)
+    )
+    return shared_items(plurality, labels, by=counts.strata)
 
 
 def tabulate_counts(
@@ -154,11 +159,16 @@ def tabulate_counts(
 ) -> xr.DataArray:
     """Return rows by score and label, of every stratum or of one; see :func:`severity_table`.
 
-    Every row adds to its count, so that the rows of all replicates of a draw are added up.
+    Every row adds to its count, so that the rows of all replicates of a draw are added up. Scores
+    and labels of an item come from other raters, and are independent given the draw: scores of each
+    replicate are compared with the mean labels of all, which pairs all with all.
     """
+    labels = counts.label_count
+    if REPLICATE in labels.dims:
+        labels = labels.mean(REPLICATE)
     table = severity_table(
         counts.plurality,
-        counts.label_count,
+        labels,
         by=counts.strata if by is None else counts.strata.sel(by=[by]),
         n_scores=counts.n_scores,
         weights=weights,

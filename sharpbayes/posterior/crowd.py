@@ -10,9 +10,8 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import (
-    REPLICATE,
     CrowdTally,
-    mean_items,
+    count_shared_items,
     tabulate_counts,
     tally_crowd,
 )
@@ -34,6 +33,7 @@ from sharpbayes.metrics.crowd.responsiveness import (
     severity_metrics,
     table_responsiveness,
 )
+from sharpbayes.metrics.crowd.scores import REPLICATE
 from sharpbayes.posterior.replicates import (
     Block,
     ReplicateDraws,
@@ -96,7 +96,7 @@ class CrowdMetrics:
             tally = self.tally_replicates(block, sources)
             weights = block.replicate_weights(self.unit_labels, "item", sources)
             table = tabulate_counts(tally, weights=weights)
-            return [xr.Dataset({"table": table, "items": mean_items(tally)})]
+            return [xr.Dataset({"table": table, "items": count_shared_items(tally)})]
 
         copies = -(-self.study.score_counts.score_count.size // len(self.study.data.score))
         replicated = draws.replicated_for(sources, self.unit_count)

@@ -5,6 +5,7 @@ Draws are measured in blocks, so that memory stays bounded for any number of dra
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design.design import Design, rating_dim
 from sharpbayes.bayes.design.size import BLOCK_RATINGS
 from sharpbayes.bayes.predict.replication import (
-    Effects,
     draw_classes,
     draw_new_levels,
     draw_ratings,
+    draw_replicates,
     latent_ratings,
     severity_effects,
     with_effects,
@@ -36,9 +37,10 @@ UNIT_STREAM, MEMBER_STREAM, RATING_STREAM = 0x51AB, 0x9D3E, 0x3F27
 # smooth.
 POPULATION_PROMPTS = 500
 # A metric of a population of units has no noise of single ratings. Each draw is replicated until a
-# unit of a model has this many ratings, within the bounds.
-RATINGS_PER_UNIT, MIN_REPLICATES, MAX_REPLICATES = 400, 2, 32
-POPULATIONS = {"prompts", "items"}
+# unit of a model has this many ratings, within the bounds. Replicates of items have the same items,
+# so that their ratings are spread evenly and fewer do.
+RATINGS_PER_UNIT = {"prompts": 400, "items": 250}
+MIN_REPLICATES, MAX_REPLICATES = 2, {"prompts": 32, "items": 20}
 # Factor of those who are drawn from their population, by source of uncertainty.
 MEMBER_COLUMNS = {"judges": "judge", "raters": "rater"}
 
@@ -143,42 +145,50 @@ class Block:
         independent sets of new ones; of several sources that have new levels those of the last
         one differ from copy to copy, and the others are the same in all.
         """
-        design, columns = self.draws.design, self.draws.member_columns
-        predictive = self.draws.predictive
-        successive = slice(self.start, self.stop)
+        columns = self.draws.member_columns
         new = [columns[source] for source in sources if source in columns]
-        if not new and n_replicates == 1 and predictive.data_vars:
-            return {
-                scale.name: predictive[f"rating_{scale.name}"]
-                .isel(chain=self.chain, draw=successive)
-                .transpose("draw", rating_dim(scale.name))
-                .to_numpy()
-                for scale in design.scales
-            }
+        if not new and n_replicates == 1 and self.draws.predictive.data_vars:
+            return self._read_replicates()
         if not new and n_replicates == 1 and self.draws.by_draw:
             return self._replicate_by_draw()
         rng = self.rng(self.draws.stream, self.start, copy)
-        posterior = self.draws.posterior.isel(chain=[self.chain], draw=successive)
-        for column in new:
-            # All copies have the same new levels but for those of the last column.
-            of_all = rng if column == new[-1] else self.rng(self.draws.stream, self.start, 0)
-            posterior = draw_new_levels(posterior, design, column, rng=of_all)
-        if not new:
-            posterior = draw_classes(posterior, design, known=True, rng=rng)
-        effects = severity_effects(posterior, design)
-        populations = [effects] * n_replicates
+        posterior = self._draw_members(new, rng)
         if "prompts" in sources and "prompt" in posterior.dims:
-            populations = self._replace_prompts(effects, posterior["prompt"], n_replicates, rng)
-        ratings: Categories = {}
-        for scale in design.scales:
-            latent = latent_ratings(posterior, design, scale)
-            latents = (
-                latent if other is effects else with_effects(latent, other, design)
-                for other in populations
+            return self._replicate_populations(posterior, n_replicates, rng)
+        design = self.draws.design
+        return {
+            scale.name: draw_replicates(
+                latent_ratings(posterior, design, scale),
+                posterior,
+                design,
+                rng,
+                number=n_replicates,
             )
-            replicates = [draw_ratings(by_draw, posterior, design, rng) for by_draw in latents]
-            ratings[scale.name] = np.concatenate(replicates)
-        return ratings
+            for scale in design.scales
+        }
+
+    def _read_replicates(self) -> Categories:
+        """Return the replicate of the ratings of each scale that the draws hold."""
+        predictive, successive = self.draws.predictive, slice(self.start, self.stop)
+        return {
+            scale.name: predictive[f"rating_{scale.name}"]
+            .isel(chain=self.chain, draw=successive)
+            .transpose("draw", rating_dim(scale.name))
+            .to_numpy()
+            for scale in self.draws.design.scales
+        }
+
+    def _draw_members(self, columns: Sequence[str], rng: np.random.Generator) -> xr.Dataset:
+        """Return the draws with new levels of columns, or with the classes of observed raters."""
+        design = self.draws.design
+        posterior = self.draws.posterior.isel(chain=[self.chain], draw=slice(self.start, self.stop))
+        if not columns:
+            return draw_classes(posterior, design, known=True, rng=rng)
+        for column in columns:
+            # All copies have the same new levels but for those of the last column.
+            of_all = rng if column == columns[-1] else self.rng(self.draws.stream, self.start, 0)
+            posterior = draw_new_levels(posterior, design, column, rng=of_all)
+        return posterior
 
     def _replicate_by_draw(self) -> Categories:
         """Return a replicate of the ratings of each scale, one draw after the other."""
@@ -196,24 +206,31 @@ class Block:
                 ratings[scale.name][row] = draw_ratings(latent, posterior, design, rng)[0]
         return ratings
 
-    def _replace_prompts(
-        self, effects: Effects, prompts: xr.DataArray, times: int, rng: np.random.Generator
-    ) -> list[Effects]:
-        """Return effects, several times, with a share of new prompts from their population."""
-        weights = self.unit_weights(prompts, "prompt").to_numpy() / prompts.size
+    def _replicate_populations(
+        self, posterior: xr.Dataset, number: int, rng: np.random.Generator
+    ) -> Categories:
+        """Return replicates of the ratings of each scale, each with new prompts of its own."""
+        design, prompts = self.draws.design, posterior["prompt"]
+        effects = severity_effects(posterior, design)
         population = self.draws.population or one_population(prompts.size)
-        return [
-            replace_levels(
-                effects,
-                self.draws.design,
-                "prompt",
-                weights=weights,
-                strata=population.category,
-                share=population.new_share,
-                rng=rng,
-            )
-            for _ in range(times)
-        ]
+        with_new_prompts = partial(
+            replace_levels,
+            effects,
+            design,
+            "prompt",
+            weights=self.unit_weights(prompts, "prompt").to_numpy() / prompts.size,
+            strata=population.category,
+            share=population.new_share,
+            rng=rng,
+        )
+        populations = [with_new_prompts() for _ in range(number)]
+        ratings: Categories = {}
+        for scale in design.scales:
+            latent = latent_ratings(posterior, design, scale)
+            latents = (with_effects(latent, others, design) for others in populations)
+            replicates = [draw_ratings(by_draw, posterior, design, rng) for by_draw in latents]
+            ratings[scale.name] = np.concatenate(replicates)
+        return ratings
 
     def replicates(self, sources: Sequence[str]) -> Categories:
         """Return as many replicates of the ratings as the draws ask for."""
@@ -261,12 +278,15 @@ def count_replicates(sources: Collection[str], *, units: int, ratings: int, prom
     17
     >>> count_replicates(["ratings"], units=120, ratings=3960, prompts=30)
     1
+    >>> count_replicates(["ratings", "items"], units=80, ratings=3200, prompts=1)
+    7
     """
-    if POPULATIONS.isdisjoint(sources):
+    population = next((name for name in RATINGS_PER_UNIT if name in sources), None)
+    if population is None:
         return 1
-    by_ratings = -(-RATINGS_PER_UNIT * units // max(ratings, 1))
-    by_prompts = -(-POPULATION_PROMPTS // prompts) if "prompts" in sources else 1
-    return min(max(by_ratings, by_prompts, MIN_REPLICATES), MAX_REPLICATES)
+    by_ratings = -(-RATINGS_PER_UNIT[population] * units // max(ratings, 1))
+    by_prompts = -(-POPULATION_PROMPTS // prompts) if population == "prompts" else 1
+    return min(max(by_ratings, by_prompts, MIN_REPLICATES), MAX_REPLICATES[population])
 
 
 def measure_draws(

@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.crowd_counts import measure_responsiveness
+from sharpbayes.analysis.crowd_counts import (
+    count_crowd,
+    measure_responsiveness,
+    tabulate_counts,
+    tally_crowd,
+)
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed_data
+from sharpbayes.metrics.crowd.scores import REPLICATE
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.replicates import Block, ReplicateDraws
 from sharpbayes.report.document import weighed_document
@@ -72,7 +78,7 @@ def test_other_levels_are_measured_as_the_definition_says(crowd):
 
 def test_items_have_weights_of_their_own_in_every_draw(crowd, monkeypatch):
     study, _, draws = crowd
-    monkeypatch.setattr("sharpbayes.posterior.replicates.POPULATIONS", set())
+    monkeypatch.setattr("sharpbayes.posterior.replicates.RATINGS_PER_UNIT", {})
     metrics = CrowdMetrics(study).measure(draws, ["ratings", "items"])[0]
     counted = study.score_counts
     weight = Block(draws, 0, 1, 2).unit_weights(counted.plurality["item"], "item").isel(draw=0)
@@ -86,7 +92,7 @@ def test_items_have_weights_of_their_own_in_every_draw(crowd, monkeypatch):
 def test_replicates_of_a_draw_are_pooled(crowd, monkeypatch):
     """WRA over two replicates of a draw by plain loops, each item with its weight."""
     study, data, draws = crowd
-    monkeypatch.setattr("sharpbayes.posterior.replicates.MAX_REPLICATES", 2)
+    monkeypatch.setattr("sharpbayes.posterior.replicates.MAX_REPLICATES", {"items": 2})
     draws = replace(draws, posterior=flat(draws.design, draws.shape), n_replicates=2)
     metrics = CrowdMetrics(study).measure(draws, ["ratings", "items"])[0]
     block = next(draws.blocks())
@@ -107,6 +113,26 @@ def test_replicates_of_a_draw_are_pooled(crowd, monkeypatch):
     assert int(got["items"]) == int(direct["items"])
     labels = data.expert_label.size
     assert float(got["count"].sum()) == pytest.approx(labels, rel=0.5)
+
+
+def test_scores_of_a_replicate_are_compared_with_the_labels_of_all(crowd):
+    """Labels by the crowd: rows of all pairs of two replicates, by plain loops."""
+    (study, data, _), rng = crowd, np.random.default_rng(5)
+    labels = study.crowd.labels.model_copy(update={"from_": "crowd", "cut": 2})
+    spec = study.crowd.model_copy(update={"labels": labels})
+    scores = xr.DataArray(
+        rng.integers(0, 5, (2, 1, data.score.size)), dims=(REPLICATE, "draw", "rating")
+    )
+    weights = xr.DataArray(rng.gamma(1.0, size=(1, len(data.item.labels))), dims=("draw", "item"))
+    got = tabulate_counts(tally_crowd(spec, data, scores), by="all", weights=weights)
+    of_each = [count_crowd(spec, data, scores.isel(replicate=number)) for number in (0, 1)]
+    wanted = sum(
+        tabulate_counts(replace(one, label_count=other.label_count), by="all", weights=weights)
+        for one in of_each
+        for other in of_each
+    )
+    np.testing.assert_allclose(got, (wanted / 2).transpose(*got.dims), rtol=1e-12)
+    assert float(got.sel(group="age=GenZ").sum()) > 0
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def parts(files):
 @pytest.fixture
 def one_replicate(monkeypatch):
     """Replicates as they are, where sources about a population would need several."""
-    monkeypatch.setattr("sharpbayes.posterior.replicates.POPULATIONS", set())
+    monkeypatch.setattr("sharpbayes.posterior.replicates.RATINGS_PER_UNIT", {})
 
 
 @pytest.fixture
@@ -142,16 +142,19 @@ def test_prompts_have_dirichlet_weights_paired_over_models(small):
 
 
 @pytest.mark.parametrize(
-    ("units", "wanted"),
-    [(100, 5), (30, 2), (8, 2), (8_000, 32)],
-    ids=["so many", "just 2", "fewest", "most"],
+    ("units", "prompts", "items"),
+    [(100, 5, 4), (300, 15, 10), (8, 2, 2), (8_000, 32, 20)],
+    ids=["so many", "more", "fewest", "most"],
 )
-def test_a_unit_has_400_ratings_over_all_replicates(small, units, wanted):
-    """Two at least, and 32 at most; one where nothing is about a population."""
+def test_a_unit_has_many_ratings_over_all_replicates(small, units, prompts, items):
+    """400 where it is a prompt, 250 where it is an item; one replicate where it is no population.
+
+    There are 2 replicates at least, and 32 or 20 at most.
+    """
     draws = parts(small)[2]
     draws = replace(draws, design=replace(draws.design, n_ratings=8_000))
-    assert draws.replicated_for(["ratings", "prompts"], units).n_replicates == wanted
-    assert draws.replicated_for(["ratings", "items"], units).n_replicates == wanted
+    assert draws.replicated_for(["ratings", "prompts"], units).n_replicates == prompts
+    assert draws.replicated_for(["ratings", "items"], units).n_replicates == items
     assert draws.replicated_for(["ratings", "judges"], units).n_replicates == 1
 
 

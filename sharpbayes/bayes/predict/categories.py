@@ -13,7 +13,7 @@ from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats, ScaleRatings
-from sharpbayes.bayes.predict.kernels import count_passed
+from sharpbayes.bayes.predict.kernels import count_passed, draw_strata
 
 Categories = NDArray[np.integer]
 
@@ -33,18 +33,37 @@ class LatentRatings(ABC):
     def log_probability(self) -> Floats:
         """Return log P(category) of each observed rating; shape (sample, rating)."""
 
+    def cumulative_probability(self) -> Floats:
+        """Return P(category <= k) of each rating; shape (K - 1, sample, rating)."""
+        probability = np.empty((self.scale.n_cutpoints, *self.severity.shape))
+        for k, row in enumerate(probability):
+            category = np.full_like(self.scale.category, k)
+            at_k = replace(self, scale=replace(self.scale, category=category))
+            np.exp(at_k.log_probability(), out=row)
+        return np.cumsum(probability, axis=0, out=probability)
+
     def below_probability(self) -> Floats:
         """Return P(category below the observed one) of each rating; shape (sample, rating)."""
-        observed, total = self.scale.category, np.zeros(self.severity.shape)
-        for k in range(int(observed.max(initial=0))):
-            category = np.full_like(observed, k)
-            at_k = replace(self, scale=replace(self.scale, category=category)).log_probability()
-            total += np.where(observed > k, np.exp(at_k), 0.0)
-        return total
+        below = np.zeros(self.severity.shape)
+        for k, probability in enumerate(self.cumulative_probability()):
+            np.copyto(below, probability, where=self.scale.category == k + 1)
+        return below
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> Categories:
         """Draw a category for each rating; shape (sample, rating)."""
+
+    def draw_stratified(self, number: int, rng: np.random.Generator) -> Categories:
+        """Draw a number of categories for each rating; shape (number, sample, rating).
+
+        Each by itself has the distribution of :meth:`draw`. Those of one rating come from equally
+        probable parts of it, one from each in random order, so that they are spread evenly
+        (Latin hypercube sampling: McKay, Beckman and Conover 1979).
+        """
+        shape = (number, *self.severity.shape)
+        category: Categories = np.empty(shape, dtype=self.scale.category_type)
+        draw_strata(rng, self.cumulative_probability(), category)
+        return category
 
     def below(self, position: Index) -> Floats:
         """Return a (c - eta) for one threshold of each rating, infinite beyond either end."""
@@ -66,6 +85,11 @@ class LatentRatings(ABC):
         if self.thresholds.shape[1] == 1:
             return self.thresholds[:, :, k]
         return self.thresholds[:, :, k].take(self.cutpoint_set, axis=1)
+
+    @property
+    def cdf(self) -> np.ufunc:
+        """Cumulative distribution function F of the link."""
+        return expit if self.link == "logit" else ndtr
 
     def noise(self, rng: np.random.Generator) -> Floats:
         """Draw from the distribution of the link for each rating."""
@@ -92,10 +116,16 @@ class Cumulative(LatentRatings):
         with np.errstate(divide="ignore"):
             return top + np.log(-np.expm1(log_ndtr(low) - top))
 
+    def cumulative_probability(self) -> Floats:
+        """F at every threshold."""
+        probability = np.empty((self.scale.n_cutpoints, *self.severity.shape))
+        for k, row in enumerate(probability):
+            self.cdf(-self.above(k), out=row)
+        return probability
+
     def below_probability(self) -> Floats:
         """F at the lower threshold of the category."""
-        lower = self.below(self.scale.category - 1)
-        probability: Floats = expit(lower) if self.link == "logit" else ndtr(lower)
+        probability: Floats = self.cdf(self.below(self.scale.category - 1))
         return probability
 
     def draw(self, rng: np.random.Generator) -> Categories:

@@ -181,7 +181,38 @@ def draw_ratings(
     latent: LatentRatings, draws: xr.Dataset, design: Design, rng: np.random.Generator
 ) -> Categories:
     """Draw a category for each rating, (sample, rating), by the class of its rater in the draws."""
-    category, rater = latent.draw(rng), careless_raters(design, latent.scale)
+    return _by_class(latent.draw(rng), latent, draws, design, rng)
+
+
+def draw_replicates(
+    latent: LatentRatings,
+    draws: xr.Dataset,
+    design: Design,
+    rng: np.random.Generator,
+    *,
+    number: int,
+) -> Categories:
+    """Draw several categories for each rating, (replicate x sample, rating), spread evenly.
+
+    See :meth:`LatentRatings.draw_stratified`; those of careless raters are independent.
+    """
+    if number == 1:
+        return draw_ratings(latent, draws, design, rng)
+    category = latent.draw_stratified(number, rng)
+    for replicate in category:
+        _by_class(replicate, latent, draws, design, rng)
+    return category.reshape(-1, category.shape[-1])
+
+
+def _by_class(
+    category: Categories,
+    latent: LatentRatings,
+    draws: xr.Dataset,
+    design: Design,
+    rng: np.random.Generator,
+) -> Categories:
+    """Return categories (sample, rating), those of careless raters replaced in place."""
+    rater = careless_raters(design, latent.scale)
     if rater is None or CLASS not in draws:
         return category
     return replace_careless(category, draws, rater, rng)

@@ -4,6 +4,7 @@ import numpy as np
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, Floats, Term
+from sharpbayes.bayes.predict.kernels import move_levels
 from sharpbayes.bayes.predict.replication import Effects
 
 # Degrees of freedom of how far a new level lies from the observed one that it is like.
@@ -43,21 +44,25 @@ def replace_levels(
         ).reshape(*weights.shape, -1)
         for term in terms
     ]
-    joined = np.concatenate(arrays, -1)
-    is_new = rng.random(weights.shape) < share
-    bandwidth = 1.06 * weights.shape[1] ** -0.2
-    choice = _StratumChoice(weights, strata)
-    deviation, root = _deviations(joined, weights, strata), np.sqrt(weights)
-    for draw, rows in enumerate(is_new):
-        new = np.flatnonzero(rows)
-        like = choice.draw_alike(draw, new, rng)
-        z = rng.standard_normal((new.size, len(rows)))
-        z *= root[draw]
-        z *= bandwidth * np.sqrt((DEGREES - 2) / rng.chisquare(DEGREES, size=(new.size, 1)))
-        joined[draw, new] = joined[draw].take(like, axis=0) + z @ deviation[draw]
+    observed = np.concatenate(arrays, -1)
+    moved, order = observed.copy(), np.argsort(strata, kind="stable")
+    move_levels(
+        rng,
+        share,
+        1.06 * weights.shape[1] ** -0.2,
+        DEGREES,
+        weights[:, order].cumsum(axis=1),
+        order,
+        np.append(0, np.bincount(strata).cumsum()),
+        strata,
+        np.sqrt(weights),
+        _deviations(observed, weights, strata),
+        observed,
+        moved,
+    )
     changed, start = dict(effects), 0
     for term, array in zip(terms, arrays, strict=True):
-        values = joined[..., start : start + array.shape[-1]]
+        values = moved[..., start : start + array.shape[-1]]
         changed[term.name] = _order_levels(values, term, column)
         start += array.shape[-1]
     return changed
@@ -72,30 +77,6 @@ def _deviations(effects: Floats, weights: Floats, strata: Index) -> Floats:
         mean = np.einsum("dn,dnk->dk", shares, effects[:, rows])
         deviation[:, rows] = effects[:, rows] - mean[:, None]
     return deviation
-
-
-class _StratumChoice:
-    """Random levels of the same stratum, by weights (sample, level).
-
-    What ``rng.choice`` with the weights of a stratum does, which checks them anew for every draw.
-    """
-
-    def __init__(self, weights: Floats, strata: Index) -> None:
-        self.strata = strata
-        self.by_stratum = np.argsort(strata, kind="stable")
-        self.stop = np.bincount(strata).cumsum()
-        self.cumulative = weights[:, self.by_stratum].cumsum(axis=1)
-        self.cumulative /= self.cumulative[:, -1:]
-
-    def draw_alike(self, sample: int, levels: Index, rng: np.random.Generator) -> Index:
-        """Draw a level of the same stratum for each of some levels."""
-        cumulative, stratum = self.cumulative[sample], self.strata[levels]
-        bounds = np.concatenate([[0.0], cumulative[self.stop - 1]])
-        low, high = bounds[stratum], bounds[stratum + 1]
-        places = cumulative.searchsorted(low + (high - low) * rng.random(levels.size), side="right")
-        # Rounding may lead to the first level of the next stratum.
-        like: Index = self.by_stratum[np.minimum(places, self.stop[stratum] - 1)]
-        return like
 
 
 def _order_levels(values: Floats, term: Term, column: str) -> Floats:

@@ -16,6 +16,8 @@ from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.kernels import add_classes, count_scores, find_modes, label_outside
 
 MISSING = -1
+# Dimension of replicates of the ratings of one draw; each has all items.
+REPLICATE = "replicate"
 
 
 def score_counts(
@@ -152,9 +154,9 @@ def tally_scores(
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Return what :func:`plurality` and :func:`crowd_label_counts` do of the counts of ratings.
 
-    Other arguments are those of :func:`score_counts`; without a cut labels have no columns. Counts
-    are kept of one row of ratings at a time: those of thousands of replicates are slow to write and
-    to read.
+    Other arguments are those of :func:`score_counts`; without a cut labels have no columns. Of
+    scores over :data:`REPLICATE` labels are the mean of all replicates. Counts are kept of one row
+    of ratings at a time: those of thousands of replicates are slow to write and to read.
 
     Source: responsiveness paper, sections 4 and 5.1.
 
@@ -171,19 +173,26 @@ def tally_scores(
     n_labels = 0 if cut is None else 2
 
     def tally(scores: NDArray[np.integer]) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
+        """Modes (..., replicate, group, item), and labels of all replicates (..., group, item)."""
         modes = np.empty((*scores.shape[:-1], *counter.shape[:2]), dtype=np.int16)
-        labels = np.empty((*modes.shape, n_labels), dtype=np.int32)
-        for row, counts in counter.count_rows(scores):
-            modes[row] = _find_modes(counts)
+        labels = np.empty((*scores.shape[:-2], *counter.shape[:2], n_labels), dtype=np.int32)
+        for row in np.ndindex(scores.shape[:-2]):
+            total = np.zeros(counter.shape, dtype=np.int32)
+            for replicate, counts in counter.count_rows(scores[row]):
+                modes[row][replicate] = _find_modes(counts)
+                total += counts
             if cut is not None:
-                label_outside(counts[None], everyone, cut, labels[row][None])
+                label_outside(total[None], everyone, cut, labels[row][None])
         return modes, labels
 
+    replicated = REPLICATE in score.dims
     modes, labels = xr.apply_ufunc(
         tally,
-        score.drop_vars("rating", errors="ignore"),
-        input_core_dims=[["rating"]],
-        output_core_dims=[["group", "item"], ["group", "item", "unsafe"]],
+        (score if replicated else score.expand_dims(REPLICATE)).drop_vars(
+            "rating", errors="ignore"
+        ),
+        input_core_dims=[[REPLICATE, "rating"]],
+        output_core_dims=[[REPLICATE, "group", "item"], ["group", "item", "unsafe"]],
         dask="parallelized",
         dask_gufunc_kwargs={
             "allow_rechunk": True,
@@ -191,6 +200,10 @@ def tally_scores(
         },
         output_dtypes=[np.int16, np.int32],
     )
+    if replicated:
+        labels = labels / score.sizes[REPLICATE]
+    else:
+        modes = modes.isel({REPLICATE: 0}, drop=True)
     groups = membership.isel(rater=0, drop=True).coords
     unsafe = np.arange(n_labels)
     return modes.assign_coords(groups), labels.assign_coords(groups).assign_coords(unsafe=unsafe)

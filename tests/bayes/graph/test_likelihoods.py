@@ -75,6 +75,33 @@ def test_drawn_levels_have_the_stated_frequencies(likelihood, link, rng):
         np.testing.assert_allclose(frequency, wanted, atol=4 * 0.5 / np.sqrt(count))
 
 
+@pytest.mark.parametrize(("likelihood", "link"), EVERY)
+def test_stratified_levels_are_spread_evenly(likelihood, link, rng):
+    """Each replicate has the stated frequencies, and those of a rating leave no gaps."""
+    count, number = 20_000, 7
+    cuts = np.array([-1.0, 0.3, 0.5])
+    wanted = probabilities(likelihood, link, 1.5 * (0.3 - cuts))
+    rating = latent(
+        np.zeros(count, int),
+        eta=0.3,
+        thresholds=cuts,
+        link=link,
+        factor=1.5,
+        likelihood=likelihood,
+    )
+    drawn = rating.draw_stratified(number, rng)[:, 0]
+    error = 4 * 0.5 / np.sqrt(count)
+    for replicate in drawn:
+        frequency = np.bincount(replicate, minlength=4) / count
+        np.testing.assert_allclose(frequency, wanted, atol=error)
+        # Ratings beside each other are independent.
+        assert abs(np.corrcoef(replicate[::2], replicate[1::2])[0, 1]) < 4 / np.sqrt(count / 2)
+    for level, share in enumerate(wanted.cumsum()[:-1]):
+        upto = (drawn <= level).sum(axis=0)
+        assert np.abs(upto - number * share).max() < 1
+        assert upto.mean() / number == pytest.approx(share, abs=error)
+
+
 def logistic(x):
     return 1 / (1 + mpmath.exp(-x))
 
