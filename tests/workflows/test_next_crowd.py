@@ -118,7 +118,7 @@ def test_one_pair_is_spoken_of_as_one(plan, pairs, opened, text):
 
 
 def test_without_prices_every_rating_counts_the_same(fitted):
-    results = plan_next(fitted, number=5)
+    results = plan_next(fitted, number=30)
     assert results["next"].attrs["unit"] == "score"
     assert next_answer(results)[-1] == (
         "The study has no prices. Add the table [costs], such as rating = 0.05, to the study, or "
@@ -131,7 +131,7 @@ def test_the_price_of_a_loss_decides(fitted, tmp_path, loss, verdict):
     path = tmp_path / "priced.toml"
     text = 'schema = "sharpbayes/weights/2"\ntitle = "Priced"\n[decision]\nloss = {}\n'
     path.write_text(text.format(loss), "utf-8")
-    results = plan_next(fitted, weights=load_weights(str(path)), costs=PRICES, number=10)
+    results = plan_next(fitted, weights=load_weights(str(path)), costs=PRICES, number=30)
     assert results["next"].attrs["verdict"] == verdict
 
 
@@ -237,9 +237,9 @@ def test_prices_are_those_of_the_table_of_the_study():
 def test_the_command_lists_what_to_rate(fitted, tmp_path):
     path, out = tmp_path / "crowd.results.nc", tmp_path / "next.jsonl"
     save_results(fitted, path)
-    call = ["next", str(path), "--cost", "rating=0.1", "--cost", "rater=5", "--count", "3"]
+    call = ["next", str(path), "--cost", "rating=0.1", "--cost", "rater=5", "--count", "30"]
     result = CliRunner().invoke(app, [*call, "--out", str(out)])
     assert result.exit_code == 7
     assert result.stdout.startswith("Cannot tell without the price of a loss: ")
     assert "What to rate next" in result.stdout
-    assert len(out.read_text("utf-8").splitlines()) == 3
+    assert len(out.read_text("utf-8").splitlines()) == 30
