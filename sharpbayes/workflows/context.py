@@ -10,7 +10,7 @@ from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.design.indexing import build_design, check_columns
 from sharpbayes.data.digest import digest_data, list_data_files
 from sharpbayes.data.memory import pack_tables, unpack_tables
-from sharpbayes.errors import DataError, SpecError, require_type
+from sharpbayes.errors import DataError, SpecError, join_names, require_type
 from sharpbayes.execution.progress import Phase
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.spec.consistency import check_files
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     from sharpbayes.posterior.study_metrics import StudyMetrics
 
 SCORES_ARE_DRAWN = "to draw scores for this design run `sharpbayes simulate STUDY --pattern model`"
+# What results and the study that they were measured from have in common, in words.
+RUN_FACTS = {
+    "study_sha256": "the study file",
+    "weights_sha256": "weights",
+    "model_sha256": "model",
+    "data_sha256": "data",
+    "overrides": "settings",
+    "seed": "seed",
+}
 Groups = dict[str, "xr.Dataset"]
 
 
@@ -121,6 +130,18 @@ def identify_run(files: StudyFiles, *, call: str = "") -> dict[str, Any]:
     facts = provenance(files, data={"sha256": digest_data(files)}, status="")
     derived = ("created", "schema", "status", "title", "open_checks")
     return {name: fact for name, fact in facts.items() if name not in derived} | {"call": call}
+
+
+def require_measured(results: "xr.DataTree", files: StudyFiles) -> None:
+    """Raise SpecError where results were measured with other files, settings or data."""
+    facts = identify_run(files)
+    differing = [
+        word for name, word in RUN_FACTS.items() if results.attrs.get(name) != facts.get(name)
+    ]
+    if differing:
+        names = join_names(differing, most=len(RUN_FACTS))
+        message = f"these results differ from the study in {names}; measure it again"
+        raise SpecError.at("measured", message)
 
 
 def under_weights(files: StudyFiles, weights: SpecFile[Weights], name: str = "") -> StudyFiles:

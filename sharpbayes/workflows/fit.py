@@ -19,7 +19,13 @@ from sharpbayes.posterior.slopes import slopes_table
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import dataset_digest
 from sharpbayes.storage.results import read_results
-from sharpbayes.workflows.context import Groups, RunContext, join_groups, open_context
+from sharpbayes.workflows.context import (
+    Groups,
+    RunContext,
+    join_groups,
+    open_context,
+    require_measured,
+)
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.sensitivity import sensitivity
 from sharpbayes.workflows.update import extend_updates, read_earlier_fit
@@ -50,7 +56,8 @@ def fit(
 
     Raises:
         SpecError: The study names no model, or one that does not fit its columns, or is another
-            than that of the results to update; or ``retries`` are no number from 0 on.
+            than that of the results to update or of ``measured``; or ``retries`` are no number from
+            0 on.
         DataError: Errors in the data, or ratings of the results to update that are gone or changed.
         StorageError: The results to update hold no fit that converged.
     """
@@ -65,6 +72,7 @@ def fit(
     if measured is None:
         measured = measure(context)
     measured = read_results(measured, place="measured")
+    require_measured(measured, context.files)
     context.execution.progress(Phase.COMPILING)
     from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
 

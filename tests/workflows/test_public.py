@@ -13,6 +13,7 @@ import xarray as xr
 
 import sharpbayes
 from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.storage.results import open_results
 
 PUBLIC = [
     *("check", "crowd", "fit", "gate", "load_study", "load_weights", "measure", "open_results"),
@@ -236,3 +237,19 @@ def test_a_script_of_a_user_is_typed(tmp_path):
         ),
         ("14", 'error: Module has no attribute "studi"  [attr-defined]'),
     ]
+
+
+def test_results_of_another_study_are_not_taken_for_its_measurement(shared_results):
+    measured = open_results(shared_results("measured_panel"))
+    other = sharpbayes.load_study("quickstart_crowd", overrides=("seed=3",))
+    with pytest.raises(SpecError) as raised:
+        sharpbayes.fit(other, measured=measured)
+    assert str(raised.value) == (
+        "measured: these results differ from the study in the study file, weights, model, data, "
+        "settings and seed; measure it again"
+    )
+    unlike = sharpbayes.load_study("quickstart", overrides=("bootstrap.replicates=7",))
+    with pytest.raises(
+        SpecError, match=r"^measured: these results differ from the study in settings; "
+    ):
+        sharpbayes.fit(unlike, measured=measured)
