@@ -225,3 +225,14 @@ def test_the_table_of_the_structure_counts_this_package():
     table = counts(PACKAGE)
     assert table["modules"] == str(len(sources(PACKAGE)))
     assert table["functions of more than 50 lines"] == "0"
+
+
+def test_the_root_has_what_the_project_is_made_of():
+    """No download or build output is part of the repository."""
+    root = PACKAGE.parent
+    call = ["git", "ls-files", "--cached", "--", "."]
+    tracked = subprocess.run(call, cwd=root, capture_output=True, text=True, check=True).stdout
+    names = {name.split("/")[0] for name in tracked.splitlines() if not name.startswith(".")}
+    folders = {"sharpbayes", "specs", "models", "tests", "docs"}
+    files = {"pyproject.toml", "README.md", "LICENSE", "CITATION.cff", "CONTRIBUTING.md"}
+    assert names == folders | files

@@ -29,7 +29,7 @@ from sharpbayes.metrics.panel.non_inferiority import (
     prompts_needed,
 )
 from sharpbayes.metrics.panel.profile import CVARS, MEANS
-from sharpbayes.metrics.stats.bounded_means import unseen_change
+from sharpbayes.metrics.stats.bounded_means import unseen_change, unseen_share
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.weights import Gate, Weights
@@ -108,6 +108,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         verdict=INCONCLUSIVE if reason else gate_verdict(bounds, margin),
         method="bootstrap",
         unseen_cvar_rise=rise,
+        unseen_share=_unseen_share(plan, confidence=gate.confidence),
         **withheld,
         **gate_facts(gate),
         **comparison_facts(comparison),
@@ -137,6 +138,12 @@ def _resample_sides(
         block=block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim]))),
     )
     return measure(None), resampled
+
+
+def _unseen_share(plan: ProfilePlan, *, confidence: float) -> float:
+    """Return the share of all prompts that can be of a kind which the candidate's do not show."""
+    units = plan.fewest_prompts.sel(model=CANDIDATE).clip(min=1.0)
+    return float(unseen_share(units, error_rate=1.0 - confidence))
 
 
 def _unseen_bounds(

@@ -77,7 +77,7 @@ class CrowdStudy:
 
     @property
     def repeats(self) -> tuple[Repeats, ...]:
-        """How often a rater scored each item, where some did more than once."""
+        """None are listed: ``duplicates`` of a crowd says which of several scores counts."""
         return ()
 
     @cached_property

@@ -17,7 +17,6 @@ from sharpbayes.metrics.panel.independence import count_independent
 from sharpbayes.posterior.judge_bias import mean_of_term, summarise
 from sharpbayes.posterior.replicates import ReplicateDraws
 
-Floats = NDArray[np.float64]
 # Number of the random stream of severities apart from an assumed error, and of ratings by them.
 ERROR_STREAM = 0x5E44
 NAMES = {MACHINE: "shared_sd", FAMILY: "family_sd", JUDGE: "halo_sd"}

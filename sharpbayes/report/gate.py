@@ -239,14 +239,13 @@ def _unseen(gate: xr.Dataset) -> list[str]:
     if str(row["state"].item()) != NON_INFERIOR or difference <= float(row["margin"]):
         return []
     prompts = int(attrs["shared_prompts"]) + int(attrs["candidate_prompts"]) * (not attrs["paired"])
-    missed = 1.0 - (1.0 - attrs["confidence"]) ** (1.0 / prompts)
     return [
         (
             f"No answer of {attrs['candidate']} is at the end of the scale by all of its judges. "
             "If its worst one were, in one dimension, CVaR would differ by "
             f"{number(difference, 2)}, beyond the margin. "
             f"{format_count(prompts, 'prompt')} can show none although up to "
-            f"{100 * missed:.1f}% of all prompts lead to such an answer (at "
+            f"{100 * attrs['unseen_share']:.1f}% of all prompts lead to such an answer (at "
             f"{format_percent(attrs['confidence'])} confidence)."
         )
     ]

@@ -72,8 +72,8 @@ def panel_answer(view: View) -> list[str]:
     sentences += refusal_sentences(view, answer.read_by)
     sentences += [] if answer.is_disputed else disagreement_sentences(view, answer.models)
     if is_fitted(view):
-        sentences += [*order_changes(view.results), *prior_sentences(view)]
-        sentences += refit_sentences(view)
+        sentences += [] if answer.has_other_judges else order_changes(view.results)
+        sentences += [*prior_sentences(view), *refit_sentences(view)]
     sentences += [*missing_sentences(view, answer.read_by), *people_sentences(view)]
     sentences += answer.tolerance()
     if is_fitted(view):

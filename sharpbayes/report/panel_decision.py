@@ -148,7 +148,7 @@ def _verdicts(view: View, models: Sequence[str], decision: str) -> dict[str, str
         kept = view["profile/admissible"].astype(float)
         return {model: _verdict(float(kept.sel(model=model)), 0.5) for model in models}
     confidence = max(float(view.group("decision").attrs["confidence"]), 0.5)
-    chance = view["decision/prob_admissible"]
+    chance = view[f"{decision}/prob_admissible"]
     return {model: _verdict(float(chance.sel(model=model)), confidence) for model in models}
 
 

@@ -22,7 +22,7 @@ from sharpbayes.scaffold.inference import (
 )
 from sharpbayes.scaffold.labels import LABELS, choose_labels, find_unsafe, list_label_columns
 from sharpbayes.scaffold.logs import HIGH_IS_GOOD, LogTable
-from sharpbayes.spec.crowd import NOBODY_OUTSIDE
+from sharpbayes.spec.crowd import MODEL_OF_LABELS, NOBODY_OUTSIDE
 from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.schema import describe_field
 from sharpbayes.spec.study_text import format_study
@@ -37,8 +37,6 @@ TRIALS = (
 )
 OTHER_RELEASE = "; where they are answers of another release, give its model another name"
 CROWD_ROLES = ("item", "rater", "score")
-# Models of a crowd by where its labels come from.
-FITS = {"experts": "crowd_and_experts", "item": "crowd_and_labels", "crowd": "crowd_severity"}
 HEAD = (
     'A first study of "{name}", written by `sharpbayes init`: read every CHECK,',
     "then run `sharpbayes check` and `sharpbayes measure` on this file.",
@@ -335,7 +333,8 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
         assumption = "some raters scored an item more than once: the first score counts"
         draft.assume("crowd.duplicates", assumption)
     draft.ledger.sort(key=lambda row: row.file != main.label)
-    draft.comment("crowd.fit", f'fit = "{FITS.get(str(labels.get("from")), FITS["crowd"])}"')
+    model = MODEL_OF_LABELS.get(str(labels.get("from")), MODEL_OF_LABELS["crowd"])
+    draft.comment("crowd.fit", f'fit = "{model}"')
     return draft.finish(main.name, crowd | decided, "crowd")
 
 

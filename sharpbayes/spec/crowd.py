@@ -45,12 +45,12 @@ class ItemLabels(base.Spec):
     """Column with the label: 1 for unsafe, 0 for safe."""
 
 
-# Shipped models that know the labels from each source: others are biased for MPA and WRA.
 # What hinders a crowd that labels its own items and has no groups, and what helps.
 NOBODY_OUTSIDE = (
     "without groups of raters nobody is left to label the items",
     "name a column of groups, or give labels of items or of experts",
 )
+# Shipped models that know the labels from each source: others are biased for MPA and WRA.
 MODEL_OF_LABELS = {
     "experts": "crowd_and_experts",
     "item": "crowd_and_labels",

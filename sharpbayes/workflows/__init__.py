@@ -1,1 +1,1 @@
-"""One file a command; the one room that joins the deterministic and the Bayesian half."""
+"""One file a command; what they share beside it."""

@@ -1,7 +1,7 @@
 """Categories of ratings given latent severities: log-probabilities, and random draws.
 
 NumPy only; :mod:`sharpbayes.bayes.graph.likelihoods` defines the same likelihoods for PyMC. Each
-entry of :data:`sharpbayes.bayes.design.likelihoods.LIKELIHOODS` is a class in :data:`LAWS` here.
+entry of :data:`sharpbayes.bayes.design.likelihoods.TRAITS` is a class in :data:`LAWS` here.
 """
 
 from abc import ABC, abstractmethod

@@ -163,7 +163,7 @@ def find_own_term(design: Design, units: Units) -> Term | None:
     term = of_units[0]
     single = parent_of(units.code, term.index, size=len(units.labels)) is not None
     complete = bool((term.index[units.code >= 0] >= 0).all())
-    plain = isinstance(term.prior, Normal) and not term.zero_sum and not term.correlation
+    plain = isinstance(term.prior, Normal) and term.structure == "independent"
     return term if term.kind == "location" and single and plain and complete else None
 
 

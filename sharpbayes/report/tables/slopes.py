@@ -16,6 +16,12 @@ CROWD_EQUAL = "posterior_responsiveness_equal"
 MOST_LEVELS = 20
 # A pair is named whose probability of order moves past one half, and by at least this much.
 MOVED = 0.1
+# What a decision compares models by.
+NAMES = {
+    "cvar": "tail risk",
+    "policy_score": "policy score",
+    "worst_dimension": "tail risk of the worst dimension",
+}
 MOST_PAIRS = 3
 
 
@@ -133,24 +139,22 @@ EQUAL_RESPONSIVENESS = TableSpec(
 def order_changes(results: xr.DataTree) -> Iterator[str]:
     """Yield a sentence for each pair of models that has another order at equal numbers."""
     view = View(results)
-    if EQUAL not in view or "posterior_profile" not in view:
+    if "decision_equal" not in view:
         return
-    equal, observed = (view[f"{group}/cvar"] for group in (EQUAL, "posterior_profile"))
-    columns = _equal_columns(view)
+    equal, observed = (view[f"{group}/prob_less"] for group in ("decision_equal", "decision"))
+    columns, criterion = _equal_columns(view), view.group("decision_equal").attrs["criterion"]
     moves = []
     for first, second in combinations(equal["model"].to_numpy(), 2):
-        chances = [
-            float((cvar.sel(model=first) < cvar.sel(model=second)).mean())
-            for cvar in (equal, observed)
-        ]
+        chances = [float(prob.sel(model=first, other=second)) for prob in (equal, observed)]
         lower, higher = (first, second) if chances[0] > 0.5 else (second, first)  # noqa: PLR2004
         at_equal, as_it_is = (x if lower == first else 1.0 - x for x in chances)
         if as_it_is < 0.5 and at_equal - as_it_is >= MOVED:  # noqa: PLR2004
             moves.append((at_equal - as_it_is, lower, higher, at_equal, as_it_is))
     for _, lower, higher, at_equal, as_it_is in sorted(moves, reverse=True)[:MOST_PAIRS]:
         yield (
-            f"At equal {columns} {lower} has a lower tail risk than {higher} with probability "
-            f"{probability_text(at_equal)}; as the answers are, with {probability_text(as_it_is)}."
+            f"At equal {columns} {lower} has a lower {NAMES[criterion]} than {higher} with "
+            f"probability {probability_text(at_equal)}; as the answers are, with "
+            f"{probability_text(as_it_is)}."
         )
 
 
