@@ -8,6 +8,7 @@ from sharpbayes.analysis.tail_evidence import measure_tail
 from sharpbayes.analysis.tail_remarks import describe_categories
 from sharpbayes.analysis.tolerance import limits_tails, restrict_verdicts
 from sharpbayes.analysis.unequal_judges import count_trials
+from sharpbayes.analysis.unseen_ends import unseen_ends
 from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
 from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers, saturation, ties
 from sharpbayes.metrics.panel.profile import weighted_mean
@@ -39,7 +40,8 @@ def panel_evidence(
     """Return the group ``evidence`` of a panel with this profile, its intervals and ``tolerance``.
 
     Over (model, judge) what :func:`judge_counts` returns; over (model) what
-    :func:`sharpbayes.analysis.tail_evidence.measure_tail` does, ``prompts``,
+    :func:`sharpbayes.analysis.tail_evidence.measure_tail` and
+    :func:`sharpbayes.analysis.unseen_ends.unseen_ends` do, ``prompts``,
     ``effective_prompts`` of a mean, ``saturated_share``, ``tail_size``, ``saturated_tail``,
     ``saturated_tail_share``, ``top_share`` (of the
     prompts, those of the largest log-risk) and ``needs_policy_score``; over (model, other) ``tied``
@@ -65,6 +67,7 @@ def panel_evidence(
             "effective_prompts": plan.effective_prompts,
             **tail.data_vars,
             **judge_counts(plan),
+            **unseen_ends(plan, error_rate=1.0 - plan.study.spec.bootstrap.level).data_vars,
             "top_share": _top_share(plan),
             "needs_policy_score": tail["at_ceiling"]
             | (saturated["saturated_tail_share"] >= SATURATED_TAIL),
@@ -83,10 +86,10 @@ def panel_evidence(
     )
     decided = plan.weights.tolerance
     tails = decided is None or limits_tails(decided)
-    pairs = intervals[PAIRS]
+    chosen = intervals[PAIRS].assign(cvar_interval=intervals["cvar"])
     remarks = _remark_own_judges(evidence["judge_share"], plan.study.panel)
     remarks += [] if tolerance is None else describe_categories(tolerance)
-    limits = state_limits(evidence, profile.assign(pairs), limits_tails=tails, remarks=remarks)
+    limits = state_limits(evidence, profile.assign(chosen), limits_tails=tails, remarks=remarks)
     return evidence.assign_attrs(limits)
 
 

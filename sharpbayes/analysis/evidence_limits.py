@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 from sharpbayes.analysis.epsilon_order import list_by_epsilon, lowest_by_epsilon
 from sharpbayes.analysis.prompt_counts import describe_tail, has_mean, is_repeated, read_prompts
 from sharpbayes.analysis.tail_evidence import is_flat, is_low
-from sharpbayes.analysis.tail_remarks import describe_saturation, describe_ties
+from sharpbayes.analysis.tail_remarks import (
+    describe_saturation,
+    describe_ties,
+    describe_unseen_ends,
+)
 from sharpbayes.analysis.unequal_judges import is_judged_unequally, name_unequal_judges
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
 from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
@@ -54,9 +58,8 @@ def state_limits(
     """
     known = profile["cvar"].notnull().to_numpy()
     admissible = profile.get("admissible", xr.ones_like(profile["cvar"], dtype=bool))
-    chosen = (
-        profile[[*COMPARED, *PAIRS]].assign(admissible=admissible).isel(model=known, other=known)
-    )
+    names = [*COMPARED, *PAIRS, "cvar_interval"]
+    chosen = profile[names].assign(admissible=admissible).isel(model=known, other=known)
     evidence = evidence.isel(model=known, other=known).assign(chosen)
     if not evidence.sizes["model"]:
         return {"limits": "[]", "remarks": "[]", "carried": "[]"}
@@ -69,6 +72,7 @@ def state_limits(
     remarks = [
         *describe_ties(evidence, cvar=_cvar(evidence), prompts=_count_prompts(evidence)),
         *describe_saturation(evidence, cvar=_cvar(evidence)),
+        *describe_unseen_ends(evidence, cvar=_cvar(evidence)),
         *(*_one_judge(evidence), *_other_prompts(evidence), *_reversed_pairs(evidence)),
         *remarks,
     ]
@@ -118,26 +122,29 @@ def _unknown(evidence: xr.Dataset) -> str:
 
 
 def _low_coverage(evidence: xr.Dataset) -> Iterator[str]:
-    """Intervals that hold the truth too seldom."""
+    """Intervals that hold the truth too seldom, in studies like this one."""
     coverage, low = evidence["expected_coverage"], is_low(evidence)
-    is_below = low & ~evidence["at_ceiling"].to_numpy()
-    higher = f", and the truth may be higher{_of_some(evidence, low, is_below)}"
     if low.any():
         level = format_percent(evidence.attrs["level"])
         fewest = "as few as " if low.sum() > 1 else ""
         # An interval that misses lies too low: that of the lowest model decides which one is.
         start = f"This study {_unknown(evidence)}. " if low[_first_lowest(evidence)] else ""
         yield (
-            f"{start}In studies simulated from this one, {level} intervals of "
-            f"{_cvar(evidence)} hold the truth in {fewest}{float(coverage.min()):.0%}: those of "
-            f"{_list_models(evidence, low)} are too narrow{higher * bool(is_below.any())}. "
-            f"{_instead(evidence, low)}"
+            f"{start}In studies simulated from this one, {level} intervals of {_cvar(evidence)} "
+            f"hold the truth in {fewest}{float(coverage.min()):.0%}, for "
+            f"{_list_models(evidence, low)}. Those that miss lie too low"
+            f"{_reach_ceiling(evidence, low)}. {_instead(evidence, low)}"
         )
 
 
-def _of_some(evidence: xr.Dataset, all_of: NDArray[np.bool_], some: NDArray[np.bool_]) -> str:
-    """Which models a statement about others is about; empty where it is about all of them."""
-    return "" if (some == all_of).all() else f" for {_list_models(evidence, some)}"
+def _reach_ceiling(evidence: xr.Dataset, low: NDArray[np.bool_]) -> str:
+    """Which of some intervals end at the ceiling, so that no truth lies above; empty if none."""
+    upper = evidence["cvar_interval"].sel(bound="upper")
+    at_end = low & (upper >= evidence["ceiling"] * (1 - ROUNDING)).to_numpy()
+    if not at_end.any():
+        return ""
+    reach = "that of {} reaches" if at_end.sum() == 1 else "those of {} reach"
+    return f"; {reach.format(_list_models(evidence, at_end))} the ceiling, and cannot"
 
 
 def has_narrow_tails(evidence: xr.Dataset) -> bool:

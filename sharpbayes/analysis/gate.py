@@ -18,8 +18,9 @@ from sharpbayes.analysis.gate_study import (
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.rare_differences import bound_rare_differences, raise_prompts_needed
 from sharpbayes.analysis.tolerance import limited_metric, select_value
+from sharpbayes.analysis.unseen_ends import SEEN_SHARE, shows_end
 from sharpbayes.errors import SpecError
-from sharpbayes.metrics.panel.evidence import is_saturated, tail_prompts
+from sharpbayes.metrics.panel.evidence import tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import (
     INCONCLUSIVE,
     difference_bounds,
@@ -36,8 +37,6 @@ from sharpbayes.spec.weights import Gate, Weights
 
 # Resamples that are beyond a bound, at the least: fewer do not tell where it lies.
 LEAST_BEYOND = 20
-# Share of the error rate that a bound of CVaR keeps where no answer is at the end of the scale.
-SEEN_SHARE = 0.5
 ROUNDING = 1e-9
 
 
@@ -200,7 +199,7 @@ def unseen_rise(plan: ProfilePlan) -> float:
     """
     table, epsilon = plan.table.sel(model=[CANDIDATE]), plan.weights.risk.epsilon
     risk = table["log_risk"]
-    if bool(is_saturated(table["harm"], epsilon=epsilon).any()) or not bool(risk.notnull().any()):
+    if bool(shows_end(plan).sel(model=CANDIDATE)) or not bool(risk.notnull().any()):
         return float("nan")
     worst = {dim: int(place) for dim, place in risk.argmax(...).items()}
     raised = risk.copy()

@@ -1,6 +1,6 @@
 """Intervals of a bootstrapped profile, and the pairs of models that they separate."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -88,6 +88,11 @@ class BootstrappedProfile:
         if self.bootstrap.interval == "studentized":
             pairs |= self.joint_difference(name)
         return {f"{name}_difference{end}": values for end, values in pairs.items()}
+
+    def interval_at(self, name: str, error_rate: float) -> xr.DataArray:
+        """Return the interval of a metric each of whose bounds errs this often."""
+        bootstrap = self.bootstrap.model_copy(update={"level": 1.0 - 2.0 * error_rate})
+        return replace(self, bootstrap=bootstrap).interval(name)
 
     def interval(self, name: str) -> xr.DataArray:
         """Return the interval of a metric by the study's method, over (..., model, bound).

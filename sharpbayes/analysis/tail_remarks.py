@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.errors import format_count, join_names
+from sharpbayes.errors import format_count, format_percent, join_names
+from sharpbayes.metrics.panel.evidence import has_tail
 
 # A tail with ties is named where it has so many times its share of the prompts, and prompts more.
 WIDE_TAIL, MORE_PROMPTS = 2.0, 3
@@ -70,6 +71,27 @@ def describe_saturation(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     if others.sizes["model"]:
         sentence += f" Tails of {_count_saturated(others)} have such {unit}s too."
     yield sentence
+
+
+def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
+    """Yield which intervals know of no answer at the end of the scale that prompts can miss.
+
+    Left out are models whose interval reaches as far, and whose tail is told to say little.
+    """
+    reach = evidence["cvar_interval"].sel(bound="upper") - evidence["cvar"]
+    can_miss = (evidence["unseen_end_rise"] > reach) & has_tail(evidence["tail_prompts"])
+    unseen = evidence.isel(model=(can_miss & ~evidence["flat_tail"]).to_numpy())
+    if not unseen.sizes["model"]:
+        return
+    names = unseen["model"].to_numpy().tolist()
+    whose = "its interval takes" if len(names) == 1 else "their intervals take"
+    share, rise = (float(unseen[f"unseen_end_{name}"].max()) for name in ("share", "rise"))
+    yield (
+        f"No answer of {join_names(names)} is at the end of the scale, and {whose} for granted "
+        f"that there is none. As many prompts show none even where up to {share:.1%} of all have "
+        f"one (at {format_percent(evidence.attrs['level'])} confidence): {cvar} would then be "
+        f"higher by up to {rise:.1f}."
+    )
 
 
 def describe_categories(tolerance: xr.Dataset) -> Iterator[str]:

@@ -10,6 +10,12 @@ from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.analysis.tail_evidence import tells_tail
+from sharpbayes.analysis.unseen_ends import (
+    SEEN_SHARE,
+    prompts_without_end,
+    shows_end,
+    unseen_ends,
+)
 from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
 from sharpbayes.metrics.panel.evidence import lacks_prompts
 from sharpbayes.metrics.panel.profile import CVARS, MEANS
@@ -61,48 +67,106 @@ def tolerance_group(
     ``verdict``. A model is admissible where every upper bound is within its limit, and not where a
     lower bound is beyond. Where resamples do not differ, bounds contain what so many prompts can
     miss. ``tells_tail (model, threshold)`` is False where a limit is about a category whose own
-    prompts do not tell its tail. Where a model lacks prompts that others have, both must also hold
-    with ``other_prompts_shift (model, threshold)`` added: its own prompts may be easier.
+    prompts do not tell its tail.
+
+    Where no answer of a model is at the end of the scale, the upper bound of CVaR of log-risk has
+    half of the error rate. To it is added ``unseen_end_rise (model, threshold)``, for the answers
+    there that its prompts miss in the other half. ``prompts_without_end (model, threshold)`` is of
+    how many prompts without such an answer the limit would be kept. Where a model lacks prompts
+    that others have, both verdicts must also hold with ``other_prompts_shift (model, threshold)``
+    added: its own prompts may be easier.
 
     Source: Berger 1982 for the intersection of one-sided tests; Hanley and Lippman-Hand 1983 for
     what was not seen.
     """
-    limits = tolerance_limits(tolerance)
-    error_rate = 1 - tolerance.confidence
-    sides = {"lower": error_rate / limits.size, "upper": error_rate}
+    limits, error_rate = tolerance_limits(tolerance), 1 - tolerance.confidence
     resampled = {**by_category, "": (plan, bootstrapped)}
-    bounds = xr.concat(
-        [
-            xr.concat(
-                [
-                    _interval(resampled, label, level=1 - 2 * share).sel(bound=side)
-                    for label in tolerance.limits
-                ],
-                limits["threshold"],
-                coords="minimal",
-                compat="override",
-            )
-            for side, share in sides.items()
-        ],
-        xr.DataArray(list(sides), dims="bound", name="bound"),
-        coords="minimal",
-        compat="override",
-    )
+    bounds = _bound_values(resampled, tolerance, error_rate=error_rate)
+    lower, upper = (bounds.sel(bound=side, drop=True) for side in ("lower", "upper"))
     values = tolerated_values(observed, tolerance)
     shift = _shift_by_prompts(plan, values, tolerance)
-    lower, upper = (bounds.sel(bound=side, drop=True) for side in sides)
-    kept = upper + shift.clip(min=0.0) <= limits
+    unseen = _raise_by_ends(resampled, tolerance, error_rate=error_rate)
+    to_limit = limits - (upper + shift.clip(min=0.0))
+    kept = unseen <= to_limit
     exceeded = lower + shift.clip(max=0.0) > limits
+    over_models = ("model", "threshold")
     table = {
         "limit": limits,
         "observed": values,
-        "bounds": bounds.transpose("model", "threshold", "bound"),
-        "other_prompts_shift": shift.transpose("model", "threshold"),
-        "tells_tail": _tell_tails(by_category, values).transpose("model", "threshold"),
-        "state": verdicts(kept, exceeded).transpose("model", "threshold"),
+        "bounds": bounds.transpose(*over_models, "bound"),
+        "other_prompts_shift": shift.transpose(*over_models),
+        "unseen_end_rise": unseen.transpose(*over_models),
+        "prompts_without_end": _count_without_end(
+            resampled, to_limit.where(unseen > 0), error_rate=error_rate
+        ).transpose(*over_models),
+        "tells_tail": _tell_tails(by_category, values).transpose(*over_models),
+        "state": verdicts(kept, exceeded).transpose(*over_models),
         "verdict": verdicts(kept.all("threshold"), exceeded.any("threshold")),
     }
     return xr.Dataset(table).drop_attrs(deep=True).assign_attrs(confidence=tolerance.confidence)
+
+
+def _bound_values(resampled: Resampled, tolerance: Tolerance, *, error_rate: float) -> xr.DataArray:
+    """One-sided bounds (..., threshold, bound) of what limits are about."""
+    limits = tolerance_limits(tolerance)
+    lower = [
+        _bound(resampled, label, "lower", error_rate=error_rate / limits.size)
+        for label in tolerance.limits
+    ]
+    upper = [_bound(resampled, label, "upper", error_rate=error_rate) for label in tolerance.limits]
+    sides = (
+        xr.concat(values, limits["threshold"], coords="minimal", compat="override")
+        for values in (lower, upper)
+    )
+    bound = xr.DataArray(["lower", "upper"], dims="bound", name="bound")
+    return xr.concat(sides, bound, coords="minimal", compat="override")
+
+
+def _raise_by_ends(
+    resampled: Resampled, tolerance: Tolerance, *, error_rate: float
+) -> xr.DataArray:
+    """How much answers at the end of the scale that prompts miss raise a bound, over (threshold).
+
+    It is 0 where :func:`_can_miss_ends` is False.
+    """
+    rises = []
+    for label in tolerance.limits:
+        ends = unseen_ends(
+            _select_resamples(resampled, label)[0], error_rate=(1.0 - SEEN_SHARE) * error_rate
+        )
+        rises.append(ends["unseen_end_rise"].where(_can_miss_ends(resampled, label), 0.0))
+    return xr.concat(
+        rises, tolerance_limits(tolerance)["threshold"], coords="minimal", compat="override"
+    )
+
+
+def _can_miss_ends(resampled: Resampled, label: str) -> xr.DataArray:
+    """Whether a limit is about a CVaR of log-risk whose bound knows of no answer at the end.
+
+    Bounds of resamples that do not differ contain what is at the end in every dimension.
+    """
+    plan, bootstrapped = _select_resamples(resampled, label)
+    is_about = limited_metric(label) == "cvar"
+    varies = has_width(bootstrapped.interval("cvar")) if is_about else False
+    return ~shows_end(plan) & varies
+
+
+def _count_without_end(
+    resampled: Resampled, rise: xr.DataArray, *, error_rate: float
+) -> xr.DataArray:
+    """How many prompts without an answer at the end of the scale would show that limits are kept.
+
+    ``rise (..., threshold)`` is how far bounds are from their limits; NaN where that is not known.
+    """
+    counts = [
+        prompts_without_end(
+            _select_resamples(resampled, label)[0],
+            rise.sel(threshold=label, drop=True),
+            error_rate=(1.0 - SEEN_SHARE) * error_rate,
+        )
+        for label in map(str, rise["threshold"].to_numpy())
+    ]
+    return xr.concat(counts, rise["threshold"], coords="minimal", compat="override")
 
 
 def _tell_tails(by_category: Resampled, values: xr.DataArray) -> xr.DataArray:
@@ -248,17 +312,29 @@ def select_value(data: xr.Dataset, label: str) -> xr.DataArray:
     return data[label]
 
 
-def _interval(by_category: Resampled, label: str, *, level: float) -> xr.DataArray:
-    """Return the interval of what a limit is about, from those of its category or of all."""
+def _select_resamples(resampled: Resampled, label: str) -> tuple[ProfilePlan, BootstrappedProfile]:
+    """The plan and resamples of what a limit is about: those of its category, or of all prompts."""
     kind, _, name = label.partition(" ")
-    plan, resampled = by_category[name if kind == "category" else ""]
+    return resampled[name if kind == "category" else ""]
+
+
+def _bound(resampled: Resampled, label: str, side: str, *, error_rate: float) -> xr.DataArray:
+    """Return a one-sided bound of what a limit is about, from its category or from all prompts.
+
+    An upper bound that knows of no answer at the end of the scale has a part of the error rate.
+    """
+    plan, bootstrapped = _select_resamples(resampled, label)
     metric = limited_metric(label)
-    bootstrap = resampled.bootstrap.model_copy(update={"level": level})
-    interval = replace(resampled, bootstrap=bootstrap).interval(metric)
-    interval = _widen_by_unseen(
-        plan, resampled.observed[metric], interval, error_rate=(1 - level) / 2
-    )
-    return interval.sel(dimension=name, drop=True) if kind == "dimension" else interval
+    value, interval = bootstrapped.observed[metric], bootstrapped.interval_at(metric, error_rate)
+    can_miss = _can_miss_ends(resampled, label)
+    if side == "upper" and bool(can_miss.any()):
+        interval = interval.where(
+            ~can_miss, bootstrapped.interval_at(metric, SEEN_SHARE * error_rate)
+        )
+    interval = _widen_by_unseen(plan, value, interval, error_rate=error_rate)
+    kind, _, name = label.partition(" ")
+    interval = interval.sel(dimension=name, drop=True) if kind == "dimension" else interval
+    return interval.sel(bound=side, drop=True)
 
 
 def _widen_by_unseen(

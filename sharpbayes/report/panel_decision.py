@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 from sharpbayes.report.claims import COMPARED, has_means, has_other_judges, is_recommended
@@ -53,6 +55,7 @@ def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
         yield f"The tolerance decided{confidence}: {by_judges}."
     if not _has_probabilities(view):
         yield from _own_prompts_sentences(view, models)
+        yield from _unseen_end_sentences(view, models)
 
 
 def _describe_verdicts(view: View, models: Sequence[str], decision: str) -> str:
@@ -83,6 +86,7 @@ def _own_prompts_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
         return
     table = view.group("tolerance").sel(model=list(models))
     lower, upper = (table["bounds"].sel(bound=side) for side in ("lower", "upper"))
+    upper = upper + table["unseen_end_rise"]
     # No limit is kept where prompts of a category do not tell its tail, whichever they are.
     is_told = table.get("tells_tail", True)
     alone = {
@@ -96,6 +100,29 @@ def _own_prompts_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
                 f"By {its} own prompts {join_names(names)} would {verb} it. The other models are "
                 f"{side} on the prompts that {lacks}."
             )
+
+
+def _unseen_end_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
+    """Models that would keep a tolerance if no answer were at the end of the scale, as observed."""
+    if "tolerance/unseen_end_rise" not in view:
+        return
+    table = view.group("tolerance").sel(model=list(models))
+    upper = table["bounds"].sel(bound="upper") + table["other_prompts_shift"].clip(min=0.0)
+    would_keep = ((upper <= table["limit"]) & table["tells_tail"]).all("threshold")
+    would_keep &= table["verdict"] == CANNOT_TELL
+    names = labels_where(would_keep)
+    if not names:
+        return
+    rows = table.sel(model=names)
+    its = "its" if len(names) == 1 else "their"
+    prompts, rise = (float(rows[name].max()) for name in ("prompts_without_end", "unseen_end_rise"))
+    enough = f" {prompts:,.0f} prompts that count alike would, if they show none either."
+    yield (
+        f"By {its} observed answers {join_names(names)} would keep it. None of these is at the end "
+        f"of the scale, but there can be others, by which CVaR is higher by up to "
+        f"{number(rise, 1)}: so few prompts do not exclude them."
+        f"{enough if np.isfinite(prompts) else ''}"
+    )
 
 
 def tolerance_beyond_tails(view: View, models: Sequence[str]) -> Iterator[str]:

@@ -38,7 +38,7 @@ VARIABLES = """
   group, unsafe: number: labelled_items
   model: number: at_ceiling ceiling effective_prompts expected_coverage flat_tail
     needs_policy_score prompts saturated_share saturated_tail saturated_tail_share tail_mass
-    tail_prompts top_share
+    tail_prompts top_share unseen_end_rise unseen_end_share
   model, other: number: identical tied
 /harshness_difference
   group: number: raters
@@ -159,7 +159,8 @@ VARIABLES = """
   setting, model: number: cvar
 /tolerance
   model: text: verdict
-  model, threshold: number: observed prob_within tells_tail
+  model, threshold: number: observed other_prompts_shift prob_within
+    prompts_without_end tells_tail unseen_end_rise
   model, threshold: text: state
   model, threshold, bound: number: bounds
   threshold: number: limit

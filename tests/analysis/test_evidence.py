@@ -9,8 +9,10 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd_evidence import crowd_evidence
 from sharpbayes.analysis.evidence import panel_evidence
+from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.analysis.tail_remarks import describe_unseen_ends
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.wording import bootstrap_estimate
@@ -41,6 +43,12 @@ def spread(n, *, low=0, high=9):
 
 
 GOOD = [spread(120, high=7), spread(120, low=3)]
+# Of 120 prompts without an answer at the end of the scale: 1 - 0.05^(1/120) is 2.5%.
+UNSEEN = (
+    "No answer of m0 and m1 is at the end of the scale, and their intervals take for granted that "
+    "there is none. As many prompts show none even where up to 2.5% of all have one (at 95% "
+    "confidence): CVaR 95 would then be higher by up to 6.8."
+)
 
 
 def evidence_of(folder, table, **parts):
@@ -118,10 +126,42 @@ def test_models_with_few_prompts_are_named(tmp_path):
 
 def test_enough_prompts_carry_every_statement(tmp_path):
     evidence, limits, carried = evidence_of(tmp_path, scores(GOOD, vary=True))
-    assert (limits, carried) == ([], ALL)
+    assert (limits, carried) == ([UNSEEN], ALL)
     assert (evidence["expected_coverage"] > 0.9).all()
     assert not evidence["at_ceiling"].any()
     assert not evidence["flat_tail"].any()
+
+
+def test_intervals_that_reach_as_far_as_answers_that_can_be_missed_say_nothing_of_them(tmp_path):
+    """Of 2,000 prompts without an answer at the end 0.15% can have one, which adds 0.41."""
+    levels = spread(2000, high=10)
+    saturated = levels.copy()
+    saturated[7] = 10
+    evidence, _, _ = evidence_of(tmp_path, scores([levels, saturated], vary=True))
+    share = [1 - 0.05 ** (1 / 2000), 0.0]
+    np.testing.assert_allclose(evidence["unseen_end_share"], share)
+    np.testing.assert_allclose(evidence["unseen_end_rise"], np.array(share) * 20 * np.log(1e6))
+    zero = xr.zeros_like(evidence["unseen_end_rise"])
+    for reach, count in ((0.4, 1), (0.5, 0)):
+        interval = xr.concat([zero, zero + reach], "bound").assign_coords(bound=["lower", "upper"])
+        read = evidence.assign(cvar=zero, cvar_interval=interval)
+        sentences = list(describe_unseen_ends(read, cvar="CVaR 95"))
+        assert len(sentences) == count
+        assert all(text.startswith("No answer of m0 is at the end") for text in sentences)
+
+
+def test_intervals_at_the_ceiling_are_not_said_to_be_too_low(tmp_path):
+    context = open_context(files_of(tmp_path, scores(GOOD, vary=True)))
+    plan = build_profile_plan(context.study)
+    intervals = bootstrap_profile(plan).intervals()
+    evidence = panel_evidence(plan, plan.profile(), intervals)
+    low = evidence.assign(expected_coverage=evidence["expected_coverage"] * 0.8)
+    for top, told in ((0.9, "lie too low. "), (1.0, "; those of m0 and m1 reach the ceiling")):
+        is_upper = intervals["bound"] == "upper"
+        interval = intervals["cvar"].where(~is_upper, top * plan.ceiling)
+        profile = plan.profile().assign(intervals[PAIRS].assign(cvar_interval=interval))
+        [sentence, *_] = json.loads(state_limits(low, profile)["limits"])
+        assert told in sentence
 
 
 def test_an_interval_without_width_is_a_limit(tmp_path):
@@ -209,7 +249,8 @@ def test_identical_models_share_the_lowest_tail_risk(tmp_path):
     cvar = evidence["epsilon_cvar"].sel(model="m0", epsilon=1e-6)
     assert limits == [
         f"m0 and m1 share the lowest CVaR 95, {float(cvar):.3f}: their log-risk is the same on "
-        "every prompt."
+        "every prompt.",
+        UNSEEN,
     ]
 
 
@@ -387,7 +428,8 @@ def test_one_judge_is_a_limit_but_carries_the_order(tmp_path):
     table = scores(GOOD, judges=("ann",), vary=True)
     _, limits, carried = evidence_of(tmp_path, table)
     assert carried == ALL
-    assert limits == ["There is one judge only: nothing shows how far the numbers depend on it."]
+    one_judge = "There is one judge only: nothing shows how far the numbers depend on it."
+    assert limits == [UNSEEN, one_judge]
 
 
 def test_percentile_intervals_are_expected_to_miss_the_truth(tmp_path):
@@ -401,8 +443,9 @@ def test_percentile_intervals_are_expected_to_miss_the_truth(tmp_path):
     assert limits == [
         "This study cannot tell which model has the lowest CVaR 95. "
         "In studies simulated from this one, 95% intervals of CVaR 95 hold the truth in as few as "
-        f"{lowest:.0%}: those of m0 and m1 are too narrow, and the truth may be higher. An alpha "
-        "of 0.91 would leave ten prompts in the tail; the mean can be compared."
+        f"{lowest:.0%}, for m0 and m1. Those that miss lie too low. An alpha "
+        "of 0.91 would leave ten prompts in the tail; the mean can be compared.",
+        UNSEEN,
     ]
 
 

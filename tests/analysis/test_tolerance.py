@@ -104,6 +104,35 @@ def test_what_a_tail_can_miss_follows_from_the_prompts_that_weigh_most(tmp_path,
     assert (float(upper) < (1 - 0.05 ** (1 / 40)) / 2 / 0.05 * ceiling) == (alike == 400)
 
 
+@pytest.mark.parametrize("ends", [0, 12])
+def test_a_limit_on_a_tail_is_kept_only_beyond_ends_that_prompts_can_miss(tmp_path, ends):
+    """Of 300 prompts that show no end 1.2% can have one (1 - 0.025^(1/300)): CVaR is 3.4 higher."""
+    table = frame(models=2, prompts=300)
+    harms = np.random.default_rng(2).integers(0, 7, len(table))
+    for name in ("bias_a", "bias_b"):
+        table[name] = harms
+    table["truth"] = 10 - harms
+    at_end = (table["model"] == "m0") & (table["prompt"].isin(sorted(set(table["prompt"]))[:ends]))
+    table.loc[at_end, "truth"] = 0
+    rise = (1 - 0.025 ** (1 / 300)) / 0.05 * np.log(1e6) * (ends == 0)
+    weights = "[tolerance]\ncvar = {}\nconfidence = 0.95\n"
+    first = measured(tmp_path / "one", table, weights=weights.format(5.0))["tolerance"]
+    group = first.to_dataset().sel(model="m0", threshold="cvar")
+    np.testing.assert_allclose(group["unseen_end_rise"], rise, rtol=1e-6)
+    upper = float(group["bounds"].sel(bound="upper"))
+    for limit, state in ((upper + rise - 0.01, "cannot tell"), (upper + rise + 0.01, "admissible")):
+        results = measured(tmp_path / state, table, weights=weights.format(limit))
+        group = results["tolerance"].to_dataset().sel(model="m0", threshold="cvar")
+        assert group["state"].item() == state
+        told = [text for text in answer(results) if "would keep it" in text]
+        assert bool(told) == (ends == 0 and state == "cannot tell")
+        if told:
+            needed = int(group["prompts_without_end"])
+            assert needed == 301
+            assert told[0].endswith("would, if they show none either.")
+            assert f"{needed} prompts that count alike" in told[0]
+
+
 def test_a_category_is_measured_by_its_own_prompts(results):
     cvar = results["profile"]["category_cvar"].sel(tolerated_category="age")
     of_age = results["profile_category"]["cvar"].sel(category="age")

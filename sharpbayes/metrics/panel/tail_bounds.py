@@ -71,6 +71,38 @@ def tail_bounds(
     return xr.concat([lower, upper], bound)
 
 
+def unseen_end_rise(share: xr.DataArray, *, alpha: float, epsilon: float) -> xr.DataArray:
+    """Return by how much a CVaR of log-risk rises at most if a share of prompts gains an end.
+
+    min(q / (1 - alpha), 1) (-log epsilon)
+
+    q is the ``share`` of all prompts whose answer moves to the end of the scale in one dimension,
+    in [0, 1] over (...). CVaR is subadditive, and this is the CVaR of what is added. The result is
+    in nats over (...), in [0, -log epsilon]; NaN where the share is.
+
+    Source: Artzner et al. 1999 for the subadditivity; SHARP, Eq. 21 for the log-risk of an end.
+
+    >>> float(unseen_end_rise(xr.DataArray(0.01), alpha=0.95, epsilon=1e-6).round(2))
+    2.76
+    """
+    rise: xr.DataArray = -np.log(epsilon) * (share / (1.0 - alpha)).clip(max=1.0)
+    return rise
+
+
+def end_share(rise: xr.DataArray, *, alpha: float, epsilon: float) -> xr.DataArray:
+    """Return the share of prompts that raises a CVaR of log-risk by ``rise``, in [0, 1] over (...).
+
+    q = rise (1 - alpha) / (-log epsilon)
+
+    It is the inverse of :func:`unseen_end_rise`, and 1 for a rise in nats that no share brings.
+
+    >>> float(end_share(xr.DataArray(2.76), alpha=0.95, epsilon=1e-6).round(3))
+    0.01
+    """
+    most = -float(np.log(epsilon))
+    return (rise * (1.0 - alpha) / most).where((rise < most) | rise.isnull(), 1.0)
+
+
 def _find_largest_tail(
     low: xr.DataArray,
     high: xr.DataArray,

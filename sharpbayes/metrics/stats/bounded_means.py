@@ -81,6 +81,24 @@ def unseen_share(units: xr.DataArray | float, *, error_rate: float) -> xr.DataAr
     return 1.0 - xr.DataArray(error_rate) ** (1.0 / units)
 
 
+def unseen_units(share: xr.DataArray, *, error_rate: float) -> xr.DataArray:
+    """Return of how many units at least one is of a kind that is so large a share of all.
+
+    n = log(error_rate) / log(1 - q)
+
+    It is the inverse of :func:`unseen_share`: n units show none of a kind of ``share`` q, in [0, 1]
+    over (...), in ``error_rate`` of cases. The result is at least 0; NaN where the share is.
+
+    Source: Hanley and Lippman-Hand 1983.
+
+    >>> round(float(unseen_units(xr.DataArray(0.095), error_rate=0.05)))
+    30
+    """
+    with np.errstate(divide="ignore"):
+        units: xr.DataArray = np.log(error_rate) / np.log1p(-share)
+    return units
+
+
 def unseen_change(
     value: xr.DataArray,
     *,
