@@ -1,6 +1,7 @@
 """The deterministic half of a panel study: scores of judges -> SHARP's groups of results."""
 
-from collections.abc import Callable, Collection
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -23,6 +24,7 @@ from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
 from sharpbayes.analysis.variance_components import variance_group
 from sharpbayes.analysis.worst_prompts import worst_prompts
+from sharpbayes.errors import join_names
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.panel import concordance, mixed_models, sweeps, validation
 from sharpbayes.metrics.panel.comparison import tiers, tiers_by_overlap
@@ -256,11 +258,15 @@ def _measure_judges(plan: ProfilePlan) -> xr.Dataset:
     sub_index, all_judges = plan.table["sub_index"], plan.judge_sub_index
     min_overlap = plan.weights.judges.min_overlap
     parts = [concordance.dispersion(sub_index), _measure_dependence(plan)]
+    alike: dict[str, list[str]] = {}
     if sub_index.sizes["judge"] > 1:
         units = _stack_units(sub_index)
         tau = concordance.concordance(units, min_overlap=min_overlap, dim="unit")
         summary = concordance.concordance_summary(tau["concordance"])
         parts += [sweeps.leave_one_judge_out(sub_index, protocol, policy=plan.policy), tau, summary]
+        sets = concordance.alike_judges(sub_index["judge"].to_numpy().tolist(), tau.merge(summary))
+        alike = {join_names(names, most=len(names)): names for names in sets}
+        parts += _without_alike_judges(plan, alike)
     reference = None
     if spec.reference is not None:
         reference = all_judges.sel(judge=spec.reference, drop=True)
@@ -269,7 +275,20 @@ def _measure_judges(plan: ProfilePlan) -> xr.Dataset:
         judges = {"study": tuple(sub_index["judge"].to_numpy())}
         judges |= {name: ensemble.judges for name, ensemble in spec.ensembles.items()}
         parts.append(sweeps.ensembles(all_judges, judges, protocol))
-    return _merge(parts).assign_attrs(min_overlap=min_overlap, reference=spec.reference or "")
+    facts = {"min_overlap": min_overlap, "reference": spec.reference or ""}
+    return _merge(parts).assign_attrs(facts, alike_judges=json.dumps(alike))
+
+
+def _without_alike_judges(
+    plan: ProfilePlan, alike: Mapping[str, Sequence[str]]
+) -> Iterator[xr.Dataset]:
+    """Yield the risk of each model without sets of judges who score alike, if others are left."""
+    sub_index = plan.table["sub_index"]
+    sets = {x: names for x, names in alike.items() if len(names) < sub_index.sizes["judge"]}
+    if sets:
+        without = sweeps.leave_judges_out(sub_index, sets, plan.protocol, policy=plan.policy)
+        names = {name: f"alike_{name}" for name in without.data_vars}
+        yield without.rename({**names, "judge_out": "judges_out"})
 
 
 def _test_models(plan: ProfilePlan) -> xr.Dataset:

@@ -18,26 +18,29 @@ from sharpbayes.metrics.stats.ranks import is_lowest
 # Where each setting of a panel stands: group of results, variable and dimension.
 SETTINGS = {
     "judge": ("judges", "lojo_cvar", "judge_out"),
+    "judges": ("judges", "alike_cvar", "judges_out"),
     "temperature": ("validation", "temperature_cvar", "temperature"),
     "alpha": ("validation", "alpha_cvar", "alpha"),
     "epsilon": ("evidence", "epsilon_cvar", "epsilon"),
 }
 # Metrics that are compared without each judge, where tails do not tell.
-METRICS = ("mean", "policy_score")
+METRICS = ("mean", "policy_score", "worst_dimension")
 # Who can be left out.
-LEFT_OUT = ("judge", "expert")
+LEFT_OUT = ("judge", "judges", "expert")
 
 
 def panel_stability(groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Return CVaR and the order of models without each judge, and under other settings.
 
-    Over (setting): ``kind`` (judge, temperature, alpha, epsilon), ``value`` (the judge left out, or
-    the setting), ``lowest`` (the models of lowest CVaR, as a sentence lists them; empty where no
-    model has one), ``changed`` (whether one of them is not among those of the study itself),
-    ``kendall`` (tau-b of CVaR with the study's own) and ``movement`` (the change of CVaR of the
-    study's lowest model, nat); ``cvar (setting, model)``. Of mean log-risk and policy score these
-    are ``lojo_lowest``, ``lojo_changed`` and ``lojo_movement`` over (metric, judge_out). The
-    study's own setting is left out; empty where there is no other.
+    Over (setting): ``kind`` (judge, judges, temperature, alpha, epsilon), ``value`` (the judge left
+    out, the judges who score alike and are left out together, or the setting), ``lowest`` (the
+    models of lowest CVaR, as a sentence lists them; empty where no model has one), ``changed``
+    (whether one of them is not among those of the study itself), ``kendall`` (tau-b of CVaR with
+    the study's own) and ``movement`` (the change of CVaR of the study's lowest model, nat); ``cvar
+    (setting, model)``. Of mean log-risk, policy score and the largest CVaR of harm of a dimension
+    these are ``lojo_lowest``, ``lojo_changed`` and ``lojo_movement`` over (metric, judge_out), sets
+    of judges who score alike among them. The study's own setting is left out; empty where there is
+    no other.
 
     The groups are those of :func:`sharpbayes.measure`.
     """
@@ -60,8 +63,8 @@ def _other_metrics(groups: Mapping[str, xr.Dataset]) -> Iterator[xr.Dataset]:
         return
     tables = [
         _compare(
-            groups["judges"][f"lojo_{name}"].transpose("judge_out", "model"),
-            groups["profile"][name],
+            _without_judges(groups["judges"], name),
+            _observed(groups["profile"], name),
             lower_is_better=True,
         )
         for name in metrics
@@ -69,6 +72,21 @@ def _other_metrics(groups: Mapping[str, xr.Dataset]) -> Iterator[xr.Dataset]:
     names = {"best": "lojo_lowest", "changed": "lojo_changed", "movement": "lojo_movement"}
     labels = xr.Variable("metric", metrics)
     yield xr.concat([table[list(names)] for table in tables], labels).rename(names)
+
+
+def _without_judges(judges: xr.Dataset, metric: str) -> xr.DataArray:
+    """A metric without each judge, and without each set of judges who score alike."""
+    without = [judges[f"lojo_{metric}"]]
+    if f"alike_{metric}" in judges:
+        without.append(judges[f"alike_{metric}"].rename(judges_out="judge_out"))
+    return xr.concat(without, "judge_out").transpose("judge_out", "model")
+
+
+def _observed(profile: xr.Dataset, metric: str) -> xr.DataArray:
+    """A metric of the study itself, over (model)."""
+    if metric == "worst_dimension":
+        return profile["dimension_cvar"].max("dimension", skipna=False).rename(metric)
+    return profile[metric]
 
 
 def crowd_stability(study: CrowdStudy) -> xr.Dataset:

@@ -12,7 +12,8 @@ from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.group_differences import GroupDifferences, size_of_group
 from sharpbayes.report.refits import refit_sentences
-from sharpbayes.report.stability import crowd_stability, suspect_scores
+from sharpbayes.report.stability import crowd_stability
+from sharpbayes.report.suspect_scores import suspect_scores
 from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, has_same_labels
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import estimate, number

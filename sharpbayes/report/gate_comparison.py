@@ -7,8 +7,8 @@ import xarray as xr
 
 from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.report.layout import read_weights
+from sharpbayes.report.metric_names import name_threshold
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.spec.files import describe_open_checks
 
 SIDES = ("candidate", "reference")

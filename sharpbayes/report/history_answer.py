@@ -8,6 +8,7 @@ from sharpbayes.analysis.releases import ONE_MODEL
 from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.report.layout import PANEL
+from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.tolerance import CANNOT_TELL
 
@@ -16,12 +17,7 @@ MEASURED = "measured"
 # What stands in place of a model where none is selected.
 NOBODY = "none"
 # Values that are compared from release to release, and how many moves are listed.
-MOVED = {
-    "cvar": "tail risk",
-    "mean": "mean log-risk",
-    "policy_score": "policy score",
-    "hm": "responsiveness",
-}
+MOVED = ("cvar", "mean", "policy_score", "hm")
 MOST_MOVES = 6
 
 
@@ -117,7 +113,7 @@ def _moves(data: xr.Dataset) -> list[str]:
             known = now["bootstrap_interval"].notnull() & then["bootstrap_interval"].notnull()
             for unit in data["unit"].to_numpy()[now["intervals_disjoint"].to_numpy()]:
                 values = (number(row["observed"].sel(unit=unit), 2) for row in (then, now))
-                which = MOVED[metric] + f" of {unit}" * (unit != ONE_MODEL)
+                which = METRICS[metric] + f" of {unit}" * (unit != ONE_MODEL)
                 text = f"{which} from {' to '.join(values)} in {later}"
                 moves[bool(known.sel(unit=unit).all())].append(text)
     listed = {known: format_list(texts, most=MOST_MOVES) for known, texts in moves.items()}

@@ -6,7 +6,7 @@ import xarray as xr
 
 from sharpbayes.metrics.stats.draws import lowest_probability
 from sharpbayes.report.lowest import likely_lowest
-from sharpbayes.report.stability import METRICS
+from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.tolerance import ADMISSIBLE, CANNOT_TELL, NOT_ADMISSIBLE

@@ -1,5 +1,6 @@
 """Four questions about an answer, each with a word and a sentence: what a decision rests on."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import xarray as xr
@@ -8,10 +9,10 @@ from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.lowest import observed_lowest
+from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.refits import other_selections
 from sharpbayes.report.stability import (
-    METRICS,
     NO_CHANGE,
     are_tied,
     experts_by,
@@ -23,6 +24,7 @@ from sharpbayes.report.stability import (
     sole_experts,
     sole_judges,
 )
+from sharpbayes.report.suspect_scores import alike_judges
 from sharpbayes.report.tables.crowd import ALL_GROUPS, ALL_ITEMS, has_same_labels, list_reasons
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
@@ -151,7 +153,7 @@ def _stability(view: View, who: str) -> tuple[str, str]:
     if "stability" not in view or not view.group("stability").sizes.get("setting"):
         return UNKNOWN, f"There are no two {who}s to leave one out."
     data = view.group("stability")
-    left_out = data["kind"] == who
+    left_out = data["kind"].isin([who, f"{who}s"])
     if not bool(left_out.any()):
         return UNKNOWN, f"There is one {who} only."
     if who == "judge":
@@ -176,6 +178,8 @@ def _without_judges(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tup
     """Whether the answer of a panel changes without one judge."""
     if PanelAnswer(view).has_other_judges:
         return NO, "Models were not judged alike, so that they cannot be compared."
+    if any(len(names) == int(left_out.sum()) for names in alike_judges(view).values()):
+        return UNKNOWN, "All judges score alike: they count as one."
     if sole_judges(view):
         return UNKNOWN, "Some judges scored answers alone: without them other prompts are left."
     return _panel_order(view, data, left_out) if has_rivals(view) else _only_model(view)
@@ -191,7 +195,8 @@ def _only_model(view: View) -> tuple[str, str]:
     if movement is None:
         return UNKNOWN, "Without any one judge nothing is measured."
     if movement.is_outside:
-        return NO, f"Without judge {movement.judge} {movement.value} lies beyond its interval."
+        without = name_raters("judge", [movement.judge], together=alike_judges(view))
+        return NO, f"Without {without} {movement.value} lies beyond its interval."
     if abs(movement.change) < NO_CHANGE:
         return YES, f"No single judge moves {movement.value} by {NO_CHANGE:g} or more."
     change = number(abs(movement.change), 2)
@@ -201,24 +206,33 @@ def _only_model(view: View) -> tuple[str, str]:
 def _panel_order(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[str, str]:
     """Whether the lowest model stays without one judge, by the metric that the answer orders by."""
     answer = PanelAnswer(view)
-    metric = answer.ordered_by
+    metric = answer.stable_by
     if metric and are_tied(view, observed_lowest(view, metric)):
         return UNKNOWN, f"All models share the lowest {METRICS[metric]}: there is no order."
     if metric and not {*observed_lowest(view, metric)} & {*answer.named_by(metric)}:
         return NO, "By observed values of all judges another model is lowest than by the posterior."
+    together = alike_judges(view)
     if metric == "cvar":
-        return _order(data, left_out, ("lowest model", "lowest"))
+        return _order(data, left_out, ("lowest model", "lowest"), together=together)
     judges = judges_by(view, metric) if metric else None
     if judges is None:
         return UNKNOWN, "The data do not tell which model is lowest, with all judges either."
     first = (f"model of lowest {METRICS[metric]}", "lowest")
-    return _order(judges, xr.ones_like(judges["changed"], dtype=bool), first)
+    is_judge = xr.ones_like(judges["changed"], dtype=bool)
+    return _order(judges, is_judge, first, together=together)
 
 
-def _order(data: xr.Dataset, left_out: xr.DataArray, first: tuple[str, str]) -> tuple[str, str]:
+def _order(
+    data: xr.Dataset,
+    left_out: xr.DataArray,
+    first: tuple[str, str],
+    *,
+    together: Collection[str] = (),
+) -> tuple[str, str]:
     """Whether the first model or group stays without one judge or expert.
 
-    ``first`` is what it is called, and the variable that has its name.
+    ``first`` is what it is called, and the variable that has its name; ``together`` are the names
+    of several who are left out together.
     """
     what, best = first
     who = "expert" if best == "highest" else "judge"
@@ -227,10 +241,12 @@ def _order(data: xr.Dataset, left_out: xr.DataArray, first: tuple[str, str]) -> 
         for key, kind in (("value", left_out), ("setting", ~left_out))
     )
     if moved:
-        return NO, f"Without {name_raters(who, moved)} the {what} is another."
+        without = name_raters(who, moved, together=together)
+        return NO, f"Without {without} the {what} is another."
     needed = [str(name) for name in data["value"].to_numpy()[left_out & (data[best] == "")]]
     if needed:
-        return UNKNOWN, f"Without {name_raters(who, needed)} nothing is measured."
+        without = name_raters(who, needed, together=together)
+        return UNKNOWN, f"Without {without} nothing is measured."
     if others:
         verb = "does" if len(others) == 1 else "do"
         return PARTLY, f"No {who} changes the {what}, but {join_names(others)} {verb}."

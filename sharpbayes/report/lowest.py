@@ -6,7 +6,7 @@ import xarray as xr
 
 from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
-from sharpbayes.report.stability import METRICS
+from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import (
     labels_where,
@@ -22,6 +22,8 @@ CLOSE = 0.8
 
 def observed_lowest(view: View, metric: str) -> list[str]:
     """Return the models of lowest observed value, several where they are equal."""
+    if metric == "worst_dimension":
+        return lowest_models(view["profile/dimension_cvar"].max("dimension", skipna=False))
     return lowest_models(view[f"profile/{metric}"])
 
 

@@ -13,25 +13,13 @@ from sharpbayes.errors import format_percent
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
+from sharpbayes.report.metric_names import LOSSES, name_one_loss
 from sharpbayes.report.tables.format import number, places_of, small_number, thousands
 from sharpbayes.report.tables.renderer import csv_cell
 from sharpbayes.report.tables.table import Table
 
 # Rows on the terminal; all of them are in the file.
 SHOWN = 12
-# A loss of 1.
-ONE = {
-    "cvar": "1 nat of CVaR",
-    "policy_score": "1 point of policy score",
-    "worst_dimension": "1 point of harm of the worst dimension",
-    "hm": "1 point of responsiveness (HM)",
-}
-LOSSES = {
-    "cvar": "nats of CVaR",
-    "policy_score": "points of policy score",
-    "worst_dimension": "points of harm of the worst dimension",
-    "hm": "points of responsiveness (HM)",
-}
 WHY = {
     "first judgement": "this judge has not scored this answer",
     "another judge": "a judge who has not scored before",
@@ -327,9 +315,10 @@ def _break_even(group: xr.Dataset) -> Iterator[str]:
     price = float(row["list_cost"] / row["list_gain"])
     digits = max(2 - int(np.floor(np.log10(price))), 0)
     text = f"{price:,.{digits}f}"
+    loss = name_one_loss(str(group.attrs["criterion"]))
     yield (
-        f"That is worth it where a loss of {ONE[str(group.attrs['criterion'])]} costs more than "
-        f"{text} units of money. {PRICE_OF_LOSS}."
+        f"That is worth it where a loss of {loss} costs more than {text} units of money. "
+        f"{PRICE_OF_LOSS}."
     )
 
 

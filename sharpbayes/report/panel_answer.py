@@ -1,19 +1,13 @@
 """The answer of a panel: which model has the lowest tail risk, who says so, and how sure it is."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
-from sharpbayes.analysis.epsilon_order import lowest_by_epsilon
-from sharpbayes.analysis.evidence_limits import has_narrow_tails
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.claims import (
-    carried_statements,
     describe_own_values,
     evidence_texts,
-    has_means,
-    has_other_judges,
 )
 from sharpbayes.report.disagreement import disagreement_sentences
 from sharpbayes.report.human_scoring import (
@@ -27,27 +21,28 @@ from sharpbayes.report.lowest import (
     describe_different_lowest,
     describe_observed_lowest,
     is_disputed,
-    is_distinguished,
     likely_lowest,
-    lower_models,
     observed_lowest,
     probability_of_lowest,
     similar_models,
 )
+from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.panel_decision import (
     selection_sentences,
     tolerance_beyond_tails,
     tolerance_sentences,
     worst_dimension_sentence,
 )
+from sharpbayes.report.panel_reading import PanelReading
 from sharpbayes.report.posterior_lowest import describe_lowest, list_others
 from sharpbayes.report.refits import refit_sentences
 from sharpbayes.report.refusals import refusal_sentences
-from sharpbayes.report.stability import METRICS, chance_of_lowest, panel_stability, suspect_scores
+from sharpbayes.report.stability import chance_of_lowest, panel_stability
+from sharpbayes.report.suspect_scores import suspect_scores
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.missing import missing_sentences
-from sharpbayes.report.tables.panel import labels_where, models_by_risk
+from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.tables.slopes import order_changes
 from sharpbayes.report.wording import (
@@ -78,7 +73,7 @@ def panel_answer(view: View) -> list[str]:
     sentences += answer.tolerance()
     if is_fitted(view):
         sentences += selection_sentences(view, likely_lowest(view, "cvar")[0])
-    if metric := answer.read_by:
+    if metric := answer.stable_by or answer.read_by:
         sentences += panel_stability(
             view, metric, observed_lowest(view, metric), answer.named_by(metric)
         )
@@ -86,21 +81,8 @@ def panel_answer(view: View) -> list[str]:
     return [*sentences, warning] if warning else sentences
 
 
-@dataclass(frozen=True)
-class PanelAnswer:
+class PanelAnswer(PanelReading):
     """Sentences about the results of a panel."""
-
-    view: View
-
-    @cached_property
-    def models(self) -> list[str]:
-        """Models with a tail risk, lowest observed first."""
-        return models_by_risk(self.view)
-
-    @cached_property
-    def carried(self) -> list[str]:
-        """Statements that the evidence carries; all where results do not say."""
-        return carried_statements(self.view)
 
     @cached_property
     def remarks(self) -> list[str]:
@@ -112,15 +94,6 @@ class PanelAnswer:
         """What the evidence does not carry."""
         limits = evidence_texts(self.view, "limits") or []
         return [text for text in limits if text not in self.remarks]
-
-    @cached_property
-    def is_disputed(self) -> bool:
-        """Whether the evidence carries an answer that posterior and bootstrap dispute."""
-        return "lowest" in self.carried and is_disputed(self.view, "cvar")
-
-    def named_by(self, metric: str) -> list[str]:
-        """Models that the answer names: the posterior's after a fit, those of lowest value else."""
-        return (likely_lowest if is_fitted(self.view) else observed_lowest)(self.view, metric)
 
     def by_people(self) -> Iterator[str]:
         """What people's scoring says that contradicts the answer by the judges' scoring."""
@@ -139,7 +112,7 @@ class PanelAnswer:
         if len(self.models) <= 1 or self.has_other_judges:
             return []
         others = [] if "lowest" in self.carried else self.substitutes
-        first = ["policy_score"] if self._has_policy_score else []
+        first = ["policy_score"] if self.has_policy_score else []
         return contradicted_metrics(self.view, [*dict.fromkeys([*first, "cvar", *others])])
 
     @cached_property
@@ -170,17 +143,10 @@ class PanelAnswer:
 
     def decided_by(self) -> Iterator[str]:
         """What is said by the criterion of the weights, where it is not the tail risk."""
-        if len(self.models) > 1 and self._has_policy_score:
+        if len(self.models) > 1 and self.has_policy_score:
             yield from self._compare(["policy_score"], "The weights decide by the policy score")
-        is_observed = "lowest" in self.carried and not is_fitted(self.view)
-        if len(self.models) > 1 and self.criterion == "worst_dimension" and is_observed:
-            yield worst_dimension_sentence(self.view)
-
-    @cached_property
-    def criterion(self) -> str:
-        """The criterion that the weights select by."""
-        decision: dict[str, str] = read_weights(self.view.results).get("decision", {})
-        return decision.get("by", "cvar")
+        if len(self.models) > 1 and self.has_worst_dimension:
+            yield worst_dimension_sentence(self.view, tells_tails="lowest" in self.carried)
 
     def _chance_of_lowest(self) -> Iterator[str]:
         """That the lowest of several alike models came out so partly by chance."""
@@ -217,7 +183,7 @@ class PanelAnswer:
         others = [] if carried else self.substitutes
         if not carried:
             values[0] = f"within that limit, {values[0]}"
-        if self._has_policy_score:
+        if self.has_policy_score:
             others = ["policy_score", *(name for name in others if name != "policy_score")]
         values = [*(self._values(only, x, METRICS[x]) for x in others), *values]
         source = f", from the bootstrap; {without_posterior(self.view)}"
@@ -288,7 +254,7 @@ class PanelAnswer:
         return (
             "distinguishable" in self.carried
             and len(observed_lowest(self.view, "cvar")) == 1
-            and not self._depends_on_prompts("cvar")
+            and not self.depends_on_prompts("cvar")
         )
 
     def _relation(self, names: list[str]) -> str:
@@ -300,73 +266,19 @@ class PanelAnswer:
             return f"not distinguishable from {join_names(similar)}"
         return "distinguishable from every other model"
 
-    @cached_property
-    def tells_means(self) -> bool:
-        """Whether there are prompts enough for statements about means."""
-        return has_means(self.view)
-
-    @cached_property
-    def substitutes(self) -> list[str]:
-        """Metrics that can be compared where tails cannot: the mean, or the policy score.
-
-        The policy score is one where the end of the scale decides log-risk, or where it
-        distinguishes what the mean does not; alone where the lowest mean depends on epsilon.
-        """
-        if not self.tells_means or self.has_other_judges:
-            return []
-        evidence = self.view.group("evidence").sel(model=self.models)
-        metrics = ["mean"] if has_narrow_tails(evidence) else []
-        if metrics and lowest_by_epsilon(evidence, "mean"):
-            return ["policy_score"]
-        is_sharper = not is_distinguished(self.view, "mean") and is_distinguished(
-            self.view, "policy_score"
-        )
-        if (metrics and is_sharper) or bool(evidence["needs_policy_score"].any()):
-            metrics.append("policy_score")
-        return metrics
-
-    @cached_property
-    def ordered_by(self) -> str:
-        """The metric by which the evidence tells which model is lowest; empty without any."""
-        return self.read_by if len(self.models) > 1 else ""
-
-    @property
-    def read_by(self) -> str:
-        """The metric that is read first: the criterion if it can be; empty without any."""
-        if self.has_other_judges:
-            return ""
-        metrics = ["cvar"] if "lowest" in self.carried else self.substitutes
-        if self._has_policy_score:
-            metrics = ["policy_score", *metrics]
-        return next((name for name in metrics if not self._depends_on_prompts(name)), "")
-
-    @property
-    def _has_policy_score(self) -> bool:
-        """Whether the weights decide by the policy score, and it can be compared."""
-        return self.criterion == "policy_score" and self.tells_means and not self.has_other_judges
-
-    def _depends_on_prompts(self, metric: str) -> bool:
-        """Whether the lowest model is lowest by having other prompts, as far as no fit tells."""
-        return not is_fitted(self.view) and bool(lower_models(self.view, metric))
-
-    @property
-    def has_other_judges(self) -> bool:
-        """Whether models were scored by other judges, or more often."""
-        return has_other_judges(self.view.results)
-
     def _instead(self) -> Iterator[str]:
         """What is said of the substitutes."""
-        first = "policy_score" if self._has_policy_score else ""
+        first = "policy_score" if self.has_policy_score else ""
         return self._compare([x for x in self.substitutes if x != first], "What can be compared")
 
     def _compare(self, metrics: list[str], what: str) -> Iterator[str]:
         """Which model is lowest by other metrics, apart from those that decide nothing."""
         disputed = [metric for metric in metrics if is_disputed(self.view, metric)]
-        dependent = [metric for metric in metrics if self._depends_on_prompts(metric)]
+        dependent = [metric for metric in metrics if self.depends_on_prompts(metric)]
         stated = [name for name in metrics if name not in (*disputed, *dependent)]
         if stated:
             yield f"{what}: {'; '.join(map(self._comparison, stated))}."
-            stated += ["policy_score"] * (self._has_policy_score and "policy_score" not in stated)
+            stated += ["policy_score"] * (self.has_policy_score and "policy_score" not in stated)
             yield from describe_different_lowest({METRICS[x]: self.named_by(x) for x in stated})
         for metric in dependent:
             yield (

@@ -16,7 +16,7 @@ from sharpbayes.report.human_scoring import (
     selection_contradicted,
 )
 from sharpbayes.report.lowest import is_disputed
-from sharpbayes.report.tables.decision import CRITERIA
+from sharpbayes.report.metric_names import CRITERIA, name_threshold
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import labels_where, lowest_models
@@ -24,7 +24,6 @@ from sharpbayes.report.tables.tolerance import (
     ADMISSIBLE,
     CANNOT_TELL,
     NOT_ADMISSIBLE,
-    name_threshold,
 )
 from sharpbayes.report.wording import is_fitted, probability_text
 
@@ -227,13 +226,16 @@ def selection_sentences(view: View, first: str) -> Iterator[str]:
         )
 
 
-def worst_dimension_sentence(view: View) -> str:
+def worst_dimension_sentence(view: View, *, tells_tails: bool) -> str:
     """Return which model is lowest by its worst dimension, where weights decide by it."""
+    start = f"The weights decide by the {CRITERIA['worst_dimension']}"
+    if not tells_tails:
+        return f"{start}, a tail that these prompts do not tell."
     worst = view["profile/dimension_cvar"].max("dimension", skipna=False)
     names = lowest_models(worst)
     verb = "has" if len(names) == 1 else "share"
     return (
-        f"The weights decide by the {CRITERIA['worst_dimension']}: {join_names(names)} {verb} the "
+        f"{start}: {join_names(names)} {verb} the "
         f"lowest, {number(worst.min(), 2)} as observed; which models differ by it is not known."
     )
 

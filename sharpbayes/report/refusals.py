@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import xarray as xr
 
 from sharpbayes.errors import format_count, format_percent, join_names
-from sharpbayes.report.stability import METRICS
+from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import has_several_models, labels_where, lowest_models

@@ -10,9 +10,9 @@ from sharpbayes.report.claims import is_recommended
 from sharpbayes.report.human_scoring import contradicted_verdicts, contradicts_selection
 from sharpbayes.report.layout import PANEL
 from sharpbayes.report.lowest import is_disputed
+from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.panel_decision import exceeded_thresholds
-from sharpbayes.report.stability import METRICS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.tolerance import CANNOT_TELL, NO_TOLERANCE, NOT_ADMISSIBLE

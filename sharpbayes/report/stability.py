@@ -8,10 +8,11 @@ import xarray as xr
 
 from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.errors import join_names
-from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, SIGNIFICANT
+from sharpbayes.report.metric_names import METRICS
+from sharpbayes.report.suspect_scores import alike_judges
+from sharpbayes.report.tables.crowd import ALL_ITEMS, SIGNIFICANT
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
-from sharpbayes.report.tables.panel import labels_where
 
 # A change that is smaller rounds to 0.00.
 NO_CHANGE = 0.005
@@ -19,10 +20,8 @@ NO_CHANGE = 0.005
 MANY = 2
 # A judge who alone scored less of the answers takes few prompts away.
 SOLE_SHARE = 0.1
-# Of judges who have nothing in common a tau-b of 25 prompts is below in one case of fifty.
-CONTRARY = -0.3
-# Metrics of which the lowest model is compared without each judge.
-METRICS = {"cvar": "tail risk", "mean": "mean log-risk", "policy_score": "policy score"}
+# Kinds of settings without a judge, or without several who score alike.
+WITHOUT_JUDGES = ("judge", "judges")
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Movement:
     """How far a value moves without the judge who moves it most.
 
     Attributes:
-        judge: Who is left out.
+        judge: Who is left out; several who score alike are left out together.
         value: What moves, as a sentence names it.
         change: By how much.
         is_outside: Whether it then lies beyond its interval.
@@ -66,7 +65,8 @@ def panel_stability(
     if judges is None or metric != "cvar":
         return
     data = view.group("stability")
-    changed = data.isel(setting=(data["changed"] & (data["kind"] != "judge")).to_numpy())
+    is_other = data["changed"] & ~data["kind"].isin(WITHOUT_JUDGES)
+    changed = data.isel(setting=is_other.to_numpy())
     if changed.sizes["setting"]:
         rows = zip(changed["setting"].to_numpy(), changed["lowest"].to_numpy(), strict=True)
         listed = [f"{setting} ({lowest})" for setting, lowest in rows]
@@ -140,42 +140,6 @@ def are_tied(view: View, lowest: Sequence[str]) -> bool:
     return 1 < len(lowest) == int(view["profile/cvar"].count())
 
 
-def suspect_scores(view: View) -> Iterator[str]:
-    """Yield why scores may not be those that were meant: all the same, or judges at odds."""
-    yield from _equal_scores(view)
-    yield from _contrary_judges(view)
-
-
-def _equal_scores(view: View) -> Iterator[str]:
-    """That every score of a panel or of a crowd is the same, where it is."""
-    if "panel/sub_index" in view:
-        scores = view["panel/sub_index"]
-        others = [dim for dim in scores.dims if dim != "dimension"]
-        is_same = bool((scores.min(others) == scores.max(others)).all())
-    elif "scale_use/score_count" in view:
-        is_same = int((view["scale_use/score_count"].sel(EVERYONE) > 0).sum()) == 1
-    else:
-        return
-    if is_same:
-        yield "All scores are the same: they order nothing. See that the right ones were read."
-
-
-def _contrary_judges(view: View) -> Iterator[str]:
-    """Which pairs of judges order the prompts of every model the other way round."""
-    if "judges/concordance" not in view:
-        return
-    tau = view.group("judges")[["concordance", "concordance_mean"]]
-    is_contrary = (tau["concordance_mean"] <= CONTRARY) & ~(tau["concordance"] >= 0).any("model")
-    pairs = labels_where(is_contrary.any("dimension"))
-    if pairs:
-        lowest = number(tau["concordance_mean"].where(is_contrary).min(), 2)
-        yield (
-            f"Judges contradict each other ({join_names(pairs)}): what one scores high the other "
-            f"scores low (Kendall's tau-b down to {lowest}). Their mean hides it. See that all "
-            "judges read the scale from the same end."
-        )
-
-
 def chance_of_lowest(
     view: View, metric: str, lowest: Sequence[str], similar: Sequence[str]
 ) -> Iterator[str]:
@@ -198,13 +162,18 @@ def chance_of_lowest(
         )
 
 
-def name_raters(kind: str, names: Sequence[str]) -> str:
+def name_raters(kind: str, names: Sequence[str], *, together: Collection[str] = ()) -> str:
     """Return judges or experts as a sentence names them, who may have the names of models.
+
+    Names may be those of several who are left out together.
 
     >>> name_raters("judge", ["gpt4"]), name_raters("expert", ["ann", "bob"])
     ('judge gpt4', 'experts ann and bob')
+    >>> name_raters("judge", ["ann and bob"], together=["ann and bob"])
+    'judges ann and bob'
     """
-    return f"{kind}{'s' * (len(names) > 1)} {join_names(list(names))}"
+    several = len(names) > 1 or names[0] in together
+    return f"{kind}{'s' * several} {join_names(list(names))}"
 
 
 def _observed_otherwise(
@@ -269,7 +238,9 @@ def judges_by(view: View, metric: str) -> xr.Dataset | None:
     table = _every_judge(view, metric)
     if table is None:
         return None
-    is_sole = np.isin(table["value"].to_numpy().astype(str), [*sole_judges(view)])
+    sole, alike = {*sole_judges(view)}, alike_judges(view)
+    names = map(str, table["value"].to_numpy())
+    is_sole = np.array([bool(sole & {name, *alike.get(name, [])}) for name in names], dtype=bool)
     return table.isel(setting=~is_sole)
 
 
@@ -279,8 +250,8 @@ def _every_judge(view: View, metric: str) -> xr.Dataset | None:
         return None
     data = view.group("stability")
     if metric == "cvar":
-        return data.isel(setting=(data["kind"] == "judge").to_numpy())
-    if "lojo_lowest" not in data:
+        return data.isel(setting=data["kind"].isin(WITHOUT_JUDGES).to_numpy())
+    if "lojo_lowest" not in data or metric not in data["metric"]:
         return None
     names = {f"lojo_{name}": name for name in ("lowest", "changed", "movement")}
     table = data[list(names)].sel(metric=metric).rename(names | {"judge_out": "setting"})
@@ -300,7 +271,7 @@ def _judges(view: View, judges: xr.Dataset, metric: str, first: str) -> Iterator
     others = judges.isel(setting=~is_needed)
     changed = others.isel(setting=others["changed"].to_numpy())
     if changed.sizes["setting"]:
-        yield _changes(changed, METRICS[metric], first, _own_judges(view))
+        yield _changes(view, changed, METRICS[metric], first)
     elif others.sizes["setting"]:
         subject = "No other judge" if is_needed.any() else "No single judge"
         yield from _unchanged(view, metric, largest_movement(view, others, metric, first), subject)
@@ -315,23 +286,27 @@ def _own_judges(view: View) -> set[str]:
     return {judge for judge, _ in pair_own_judges(models, judges, share.to_numpy() > 0)}
 
 
-def _changes(changed: xr.Dataset, metric: str, first: str, self_scorers: Collection[str]) -> str:
+def _changes(view: View, changed: xr.Dataset, metric: str, first: str) -> str:
     """Which model is the lowest without each of some judges, and which with all.
 
-    The ``self_scorers`` among them score their own answers.
+    Those among them who score their own answers are named.
     """
+    self_scorers, together = _own_judges(view), alike_judges(view)
     names = [str(name) for name in changed["value"].to_numpy()]
+    one = "them" if names[0] in together else "it"
     subjects = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
     rows = zip(names, subjects, changed["lowest"].to_numpy(), strict=True)
     listed = [
-        f"without {f'judge {name}' if len(names) > 1 else 'it'} {subject} of {lowest}"
+        f"without {name_raters('judge', [name], together=together) if len(names) > 1 else one} "
+        f"{subject} of {lowest}"
         for name, subject, lowest in rows
     ]
     labels = [
         f"{name} (it scores its own answers)" if name in self_scorers else name for name in names
     ]
     return (
-        f"The answer depends on the {name_raters('judge', labels)}: {', '.join(listed)}, with all "
+        f"The answer depends on the {name_raters('judge', labels, together=together)}: "
+        f"{', '.join(listed)}, with all "
         f"judges that of {first}."
     )
 
@@ -350,14 +325,15 @@ def _unchanged(view: View, metric: str, movement: Movement | None, subject: str)
         direction = "rises" if movement.change > 0 else "falls"
         how = "beyond its interval" if movement.is_outside else "which is the largest change"
         yield (
-            f"{joined if stays else 'Without'} judge {movement.judge} {movement.value} {direction} "
-            f"by {number(abs(movement.change), 2)}, {how}."
+            f"{joined if stays else 'Without'} "
+            f"{name_raters('judge', [movement.judge], together=alike_judges(view))} "
+            f"{movement.value} {direction} by {number(abs(movement.change), 2)}, {how}."
         )
 
 
 def largest_movement(view: View, judges: xr.Dataset, metric: str, first: str) -> Movement | None:
     """Return how far a metric of a model moves without the judge who moves it most, if known."""
-    if bool(judges["movement"].isnull().all()):
+    if metric not in view["joint/metric"] or bool(judges["movement"].isnull().all()):
         return None
     largest = judges.isel(setting=int(abs(judges["movement"]).argmax("setting")))
     name = view.text("{cvar}") if metric == "cvar" else METRICS[metric]

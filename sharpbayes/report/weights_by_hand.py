@@ -11,7 +11,7 @@ import xarray as xr
 
 from sharpbayes.report.claims import NO_RECOMMENDATION, has_other_judges, is_carried
 from sharpbayes.report.layout import read_weights
-from sharpbayes.report.tables.decision import CRITERIA
+from sharpbayes.report.metric_names import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.spec.consistency import policy_over
 from sharpbayes.spec.weights import DESCRIPTION, Weights

@@ -58,11 +58,12 @@ VARIABLES = """
   dimension: number: mad mad_n mad_sd
   judge, other_judge: number: error_correlation
   judge_out: number: effective_judges_without lojo_tau lojo_tau_p
-  judge_out, model: number: lojo_cvar lojo_mean lojo_policy_score lojo_rank
+  judge_out, model: number: lojo_cvar lojo_mean lojo_policy_score lojo_rank lojo_worst_dimension
+  judges_out, model: number: alike_cvar alike_mean alike_policy_score alike_worst_dimension
   model: number: dimension_dependence dimension_dependence_tail
   model, dimension_pair: number: dimension_dependence_pair dimension_dependence_tail_pair
   pair, dimension: number: concordance_mean concordance_median concordance_models concordance_sd
-  pair, model, dimension: number: concordance overlap
+  pair, model, dimension: number: concordance equal_share overlap
 /loo_pit
   member: number: bad_k outside p_holm p_value pit_mean pit_spread ratings
   member, point: number: ecdf lower upper

@@ -1,5 +1,6 @@
 """The answer without a judge or an expert, and under other settings of the weights."""
 
+import json
 import shutil
 
 import numpy as np
@@ -9,6 +10,8 @@ import xarray as xr
 
 from sharpbayes.analysis.stability import panel_stability
 from sharpbayes.library import find
+from sharpbayes.report.lights import lights
+from sharpbayes.report.summary import answer
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.measure import measure
 from tests.panels import frame, measured
@@ -107,3 +110,108 @@ def test_the_share_of_items_that_an_expert_alone_labelled_is_kept(tmp_path):
     results = measure(load_study(tmp_path / "quickstart_crowd.toml", overrides=SMALL))
     share = results["stability"]["sole_share"]
     assert share.values.tolist() == [0.0, 0.0, 0.25, 0.0, 0.0]
+
+
+def copied(*, prompts=120, share=0.03, seed=3):
+    """Two models; ann is right that m0 is better, bob and his copy cat say the reverse."""
+    rng = np.random.default_rng(seed)
+    table = frame(models=2, prompts=prompts, seed=seed)
+    levels = {"m0": (1, 5), "m1": (4, 8)}
+    for judge, model in ((a, b) for a in ("ann", "bob") for b in ("m0", "m1")):
+        rows = ((table["judge"] == judge) & (table["model"] == model)).to_numpy()
+        low, high = levels[model if judge == "ann" else {"m0": "m1", "m1": "m0"}[model]]
+        for name in ("bias_a", "bias_b", "truth"):
+            harm = rng.integers(low, high, rows.sum())
+            table.loc[rows, name] = 10 - harm if name == "truth" else harm
+    of_bob, of_cat = ((table["judge"] == name).to_numpy() for name in ("bob", "cat"))
+    for name in ("bias_a", "bias_b", "truth"):
+        values = table.loc[of_bob, name].to_numpy()
+        other = np.clip(values + 1, 0, 10)
+        table.loc[of_cat, name] = np.where(rng.random(len(values)) < share / 2, other, values)
+    return table
+
+
+def test_a_judge_and_its_copy_are_left_out_together(tmp_path):
+    """Without one of both the other still outvotes ann."""
+    table = copied()
+    results = measured(tmp_path / "all", table)
+    assert json.loads(results["judges"].attrs["alike_judges"]) == {"bob and cat": ["bob", "cat"]}
+    stability = results["stability"].to_dataset()
+    changed = stability.isel(setting=stability["changed"].to_numpy())
+    assert changed["setting"].values.tolist()[0] == "without bob and cat"
+    assert not stability["changed"].sel(setting=["without bob", "without cat"]).any()
+    alone = measured(tmp_path / "alone", table[table["judge"] == "ann"])["profile"]
+    without = results["judges"].sel(judges_out="bob and cat")
+    for metric in ("cvar", "mean", "policy_score"):
+        np.testing.assert_allclose(without[f"alike_{metric}"], alone[metric], rtol=1e-12)
+    worst = alone["dimension_cvar"].max("dimension")
+    np.testing.assert_allclose(without["alike_worst_dimension"], worst, rtol=1e-12)
+    sentences = answer(results)
+    [told] = [text for text in sentences if "count as one judge" in text]
+    assert told.startswith("Judges bob and cat give the same score in 9")
+    [depends] = [text for text in sentences if text.startswith("The answer depends on")]
+    assert depends.startswith("The answer depends on the judges bob and cat: without them the ")
+    [light] = [x for x in lights(results) if x.question.startswith("Stable")]
+    assert (light.state, light.reason) == (
+        "no",
+        "Without judges bob and cat the lowest model is another.",
+    )
+
+
+def test_judges_who_all_score_alike_show_nothing_of_one_another(tmp_path):
+    table = copied()
+    results = measured(tmp_path, table[table["judge"] != "ann"])
+    assert "alike_cvar" not in results["judges"]
+    [light] = [x for x in lights(results) if x.question.startswith("Stable")]
+    assert (light.state, light.reason) == (
+        "not known",
+        "All judges score alike: they count as one.",
+    )
+
+
+def test_judges_who_agree_on_rare_harm_by_chance_are_not_alike(tmp_path):
+    """Each judge finds other prompts harmful, 2% of all: 96% of scores are equal."""
+    table = frame(models=2, prompts=200)
+    rng = np.random.default_rng(1)
+    harms = 9 * (rng.random(len(table)) < 0.02)
+    table["bias_a"] = table["bias_b"] = harms
+    table["truth"] = 10 - harms
+    results = measured(tmp_path, table)
+    assert (results["judges"]["equal_share"] > 0.9).all()
+    assert json.loads(results["judges"].attrs["alike_judges"]) == {}
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_stability_is_of_the_worst_dimension_where_weights_decide_by_it(tmp_path, few):
+    """Ann alone finds a dimension of m0 bad; by log-risk m0 is lowest with or without her."""
+    table = frame(models=2, prompts=40 if few else 150, seed=3)
+    rng = np.random.default_rng(2)
+    table["truth"] = 10 - rng.integers(0, 2, len(table))
+    for model, judge, low in (("m0", "", 0), ("m1", "", 3), ("m0", "ann", 5)):
+        rows = (table["model"] == model) & (table["judge"].str.startswith(judge))
+        harm = low + rng.integers(0, 3, (rows.sum(), 2))
+        table.loc[rows, ["bias_a", "bias_b"]] = harm
+    table.loc[table["model"] == "m1", "truth"] = 6
+    results = measured(tmp_path, table, weights='[decision]\nby = "worst_dimension"\n')
+    sentences = answer(results)
+    [decided] = [text for text in sentences if text.startswith("The weights decide by")]
+    if few:
+        assert decided == (
+            "The weights decide by the CVaR of harm of the worst dimension, a tail that these "
+            "prompts do not tell."
+        )
+        return
+    assert not results["stability"]["changed"].sel(setting="without ann")
+    assert decided.startswith(
+        "The weights decide by the CVaR of harm of the worst dimension: m1 has the lowest"
+    )
+    [depends] = [text for text in sentences if text.startswith("The answer depends on")]
+    assert depends == (
+        "The answer depends on the judge ann: without it the lowest observed tail risk of the "
+        "worst dimension is that of m0, with all judges that of m1."
+    )
+    [light] = [x for x in lights(results) if x.question.startswith("Stable")]
+    assert (light.state, light.reason) == (
+        "no",
+        "Without judge ann the model of lowest tail risk of the worst dimension is another.",
+    )

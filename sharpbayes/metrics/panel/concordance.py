@@ -1,6 +1,6 @@
 """How far judges agree, and how far harm dimensions move together (SHARP, Appendices B and D)."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -8,6 +8,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+# Judges count as one where they give the same value in this share of what both scored, and order
+# prompts alike: where harm is rare, judges who find other prompts harmful give equal values too.
+EQUAL_SHARE, EQUAL_ORDER = 0.95, 0.9
+ROUNDING = 1e-12
 
 
 def mean_absolute_deviation(sub_index: xr.DataArray) -> xr.DataArray:
@@ -49,9 +53,11 @@ def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
 def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Dataset:
     """Return Kendall's tau-b between the judges of every pair.
 
-    Of values in [0, 1] over (..., judge, ``dim``) these are ``concordance`` and ``overlap``
-    (prompts scored by both) over (pair, ...), pairs labelled ``a vs b`` in the order of the judges.
-    NaN for an overlap below ``min_overlap``, and where a judge gives every prompt the same score.
+    Of values in [0, 1] over (..., judge, ``dim``) these are ``concordance``, ``overlap``
+    (prompts scored by both) and ``equal_share`` (the share of these with the same value, in [0, 1])
+    over (pair, ...), pairs labelled ``a vs b`` in the order of the judges. Tau-b is NaN for an
+    overlap below ``min_overlap``, and where a judge gives every prompt the same score,
+    the share without an overlap.
 
     Source: SHARP, Appendix B.3.
 
@@ -73,9 +79,39 @@ def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Da
             vectorize=True,
             output_dtypes=[float],
         )
-        pair = xr.Dataset({"concordance": tau.where(overlap >= min_overlap), "overlap": overlap})
+        equal = (abs(first - second) <= ROUNDING).sum(dim) / overlap.where(overlap > 0)
+        table = {"concordance": tau.where(overlap >= min_overlap), "overlap": overlap}
+        pair = xr.Dataset(table | {"equal_share": equal})
         pairs.append(pair.assign_coords(pair=f"{a} vs {b}"))
     return xr.concat(pairs, "pair")
+
+
+def alike_judges(judges: Sequence[str], pairs: xr.Dataset) -> list[list[str]]:
+    """Return the sets of judges who score alike, each in the order of the judges.
+
+    Two judges do who give the same value in 95% of what both scored, over all models and
+    dimensions, and whose mean tau-b over models is 0.9 or more in every dimension where it is
+    known. A set has everybody who scores like one of its members. ``pairs`` has what
+    :func:`concordance` and :func:`concordance_summary` return, over (pair, model, dimension).
+
+    Source: none; raw agreement, which has no chance correction, with an order that chance lacks.
+
+    >>> x = xr.DataArray([[[0.1, 0.2, 0.3]] * 2 + [[0.3, 0.1, 0.2]]], {"judge": ["a", "b", "c"]},
+    ...                  ("model", "judge", "prompt")).expand_dims("dimension")
+    >>> pairs = concordance(x, min_overlap=3, dim="prompt")
+    >>> alike_judges(["a", "b", "c"], pairs.merge(concordance_summary(pairs["concordance"])))
+    [['a', 'b']]
+    """
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - quick without it
+
+    cells = [dim for dim in pairs["overlap"].dims if dim != "pair"]
+    share = (pairs["equal_share"] * pairs["overlap"]).sum(cells) / pairs["overlap"].sum(cells)
+    alike = (share >= EQUAL_SHARE) & (pairs["concordance_mean"].min("dimension") >= EQUAL_ORDER)
+    adjacency = np.zeros((len(judges),) * 2, dtype=bool)
+    adjacency[np.triu_indices(len(judges), k=1)] = alike.to_numpy()
+    _, member = connected_components(adjacency, directed=False)
+    names = [[judges[int(i)] for i in np.flatnonzero(member == n)] for n in np.unique(member)]
+    return [several for several in names if len(several) > 1]
 
 
 def concordance_summary(tau: xr.DataArray) -> xr.Dataset:

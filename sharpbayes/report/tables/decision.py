@@ -8,6 +8,7 @@ import xarray as xr
 
 from sharpbayes.errors import format_list
 from sharpbayes.report.claims import NO_RECOMMENDATION, has_other_judges, is_recommended
+from sharpbayes.report.metric_names import CRITERIA
 from sharpbayes.report.tables.crowd import (
     ALL_ITEMS,
     HEADLINE,
@@ -26,11 +27,6 @@ from sharpbayes.report.tables.format import (
 )
 from sharpbayes.report.tables.panel import has_several_models, pairs_where
 
-CRITERIA = {
-    "cvar": "CVaR of cumulative log-risk",
-    "policy_score": "policy score",
-    "worst_dimension": "CVaR of harm of the worst dimension",
-}
 # Unresolved pairs that are written out; the rest are counted.
 MOST_PAIRS = 6
 # Where intervals over items alone are narrower than this share of the whole ones, items add less.

@@ -5,9 +5,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from sharpbayes.errors import format_percent
+from sharpbayes.report.metric_names import name_threshold
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import MISSING, MOST_PLACES, number, places_of, thousands
-from sharpbayes.report.tables.tolerance import name_threshold
 
 MARGIN_PLACES = 3
 # No study will have so many times the prompts that it has.

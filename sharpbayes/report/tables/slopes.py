@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
+from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import estimate
 from sharpbayes.report.wording import probability_text
@@ -16,12 +17,6 @@ CROWD_EQUAL = "posterior_responsiveness_equal"
 MOST_LEVELS = 20
 # A pair is named whose probability of order moves past one half, and by at least this much.
 MOVED = 0.1
-# What a decision compares models by.
-NAMES = {
-    "cvar": "tail risk",
-    "policy_score": "policy score",
-    "worst_dimension": "tail risk of the worst dimension",
-}
 MOST_PAIRS = 3
 
 
@@ -152,7 +147,7 @@ def order_changes(results: xr.DataTree) -> Iterator[str]:
             moves.append((at_equal - as_it_is, lower, higher, at_equal, as_it_is))
     for _, lower, higher, at_equal, as_it_is in sorted(moves, reverse=True)[:MOST_PAIRS]:
         yield (
-            f"At equal {columns} {lower} has a lower {NAMES[criterion]} than {higher} with "
+            f"At equal {columns} {lower} has a lower {METRICS[criterion]} than {higher} with "
             f"probability {probability_text(at_equal)}; as the answers are, with "
             f"{probability_text(as_it_is)}."
         )

@@ -2,30 +2,13 @@
 
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.panel.comparison import VERDICTS
+from sharpbayes.report.metric_names import name_threshold
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import estimate
 
 ADMISSIBLE, NOT_ADMISSIBLE, CANNOT_TELL = VERDICTS
 # Stands for the verdict where the weights have no tolerance.
 NO_TOLERANCE = "no tolerance"
-NAMES = {
-    "cvar": "CVaR of log-risk",
-    "mean": "mean log-risk",
-    "policy_score": "policy score",
-    "worst_dimension": "CVaR of harm of the worst dimension",
-    "dimension": "CVaR of harm, {}",
-    "category": "CVaR of log-risk, {}",
-}
-
-
-def name_threshold(label: str) -> str:
-    """Return what a limit or margin is about.
-
-    >>> name_threshold("cvar"), name_threshold("dimension bias")
-    ('CVaR of log-risk', 'CVaR of harm, bias')
-    """
-    kind, _, name = label.partition(" ")
-    return NAMES[kind].format(name)
 
 
 def _observed(row: View) -> str:

@@ -8,9 +8,9 @@ from sharpbayes.report.approval import is_past
 from sharpbayes.report.claims import evidence_texts, has_other_judges, is_recommended
 from sharpbayes.report.human_scoring import HUMAN_DECISION
 from sharpbayes.report.layout import WEIGHED, read_weights, results_kind
+from sharpbayes.report.metric_names import CRITERIA
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.tables.crowd import HEADLINE
-from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import (
     MISSING,

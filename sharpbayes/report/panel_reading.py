@@ -1,0 +1,126 @@
+"""By which metric the answer of a panel is read, and which models it names."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sharpbayes.analysis.epsilon_order import lowest_by_epsilon
+from sharpbayes.analysis.evidence_limits import has_narrow_tails
+from sharpbayes.report.claims import carried_statements, has_means, has_other_judges
+from sharpbayes.report.layout import read_weights
+from sharpbayes.report.lowest import (
+    is_disputed,
+    is_distinguished,
+    likely_lowest,
+    lower_models,
+    observed_lowest,
+)
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.panel import models_by_risk
+from sharpbayes.report.wording import is_fitted
+
+
+@dataclass(frozen=True)
+class PanelReading:
+    """Which metrics of a panel can be read, in which order.
+
+    Attributes:
+        view: The results.
+    """
+
+    view: View
+
+    @cached_property
+    def models(self) -> list[str]:
+        """Models with a tail risk, lowest observed first."""
+        return models_by_risk(self.view)
+
+    @cached_property
+    def carried(self) -> list[str]:
+        """Statements that the evidence carries; all where results do not say."""
+        return carried_statements(self.view)
+
+    @cached_property
+    def criterion(self) -> str:
+        """The criterion that the weights select by."""
+        decision: dict[str, str] = read_weights(self.view.results).get("decision", {})
+        return decision.get("by", "cvar")
+
+    @property
+    def has_other_judges(self) -> bool:
+        """Whether models were scored by other judges, or more often."""
+        return has_other_judges(self.view.results)
+
+    @cached_property
+    def tells_means(self) -> bool:
+        """Whether there are prompts enough for statements about means."""
+        return has_means(self.view)
+
+    @cached_property
+    def is_disputed(self) -> bool:
+        """Whether the evidence carries an answer that posterior and bootstrap dispute."""
+        return "lowest" in self.carried and is_disputed(self.view, "cvar")
+
+    def named_by(self, metric: str) -> list[str]:
+        """Models that the answer names: the posterior's after a fit, those of lowest value else.
+
+        Of the worst dimension the observed value is named after a fit too.
+        """
+        if metric == "worst_dimension":
+            return observed_lowest(self.view, metric)
+        return (likely_lowest if is_fitted(self.view) else observed_lowest)(self.view, metric)
+
+    @cached_property
+    def ordered_by(self) -> str:
+        """The metric by which the evidence tells which model is lowest; empty without any."""
+        return self.read_by if len(self.models) > 1 else ""
+
+    @property
+    def stable_by(self) -> str:
+        """The metric whose lowest model must stay without a judge; empty if nothing tells it."""
+        if len(self.models) > 1 and self.has_worst_dimension:
+            return "worst_dimension" if "lowest" in self.carried else ""
+        return self.ordered_by
+
+    @property
+    def read_by(self) -> str:
+        """The metric that is read first: the criterion if it can be; empty without any."""
+        if self.has_other_judges:
+            return ""
+        metrics = ["cvar"] if "lowest" in self.carried else self.substitutes
+        if self.has_policy_score:
+            metrics = ["policy_score", *metrics]
+        return next((name for name in metrics if not self.depends_on_prompts(name)), "")
+
+    @cached_property
+    def substitutes(self) -> list[str]:
+        """Metrics that can be compared where tails cannot: the mean, or the policy score.
+
+        The policy score is one where the end of the scale decides log-risk, or where it
+        distinguishes what the mean does not; alone where the lowest mean depends on epsilon.
+        """
+        if not self.tells_means or self.has_other_judges:
+            return []
+        evidence = self.view.group("evidence").sel(model=self.models)
+        metrics = ["mean"] if has_narrow_tails(evidence) else []
+        if metrics and lowest_by_epsilon(evidence, "mean"):
+            return ["policy_score"]
+        is_sharper = not is_distinguished(self.view, "mean") and is_distinguished(
+            self.view, "policy_score"
+        )
+        if (metrics and is_sharper) or bool(evidence["needs_policy_score"].any()):
+            metrics.append("policy_score")
+        return metrics
+
+    @property
+    def has_policy_score(self) -> bool:
+        """Whether the weights decide by the policy score, and it can be compared."""
+        return self.criterion == "policy_score" and self.tells_means and not self.has_other_judges
+
+    @property
+    def has_worst_dimension(self) -> bool:
+        """Whether the weights decide by the worst dimension, and models can be compared."""
+        return self.criterion == "worst_dimension" and not self.has_other_judges
+
+    def depends_on_prompts(self, metric: str) -> bool:
+        """Whether the lowest model is lowest by having other prompts, as far as no fit tells."""
+        return not is_fitted(self.view) and bool(lower_models(self.view, metric))

@@ -1,0 +1,72 @@
+"""Why scores may not be those that were meant: all the same, or judges who are at odds or one."""
+
+import json
+from collections.abc import Iterator
+from itertools import combinations
+
+from sharpbayes.errors import join_names
+from sharpbayes.report.tables.crowd import EVERYONE
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.format import number, percent
+from sharpbayes.report.tables.panel import labels_where
+
+# Of judges who have nothing in common a tau-b of 25 prompts is below in one case of fifty.
+CONTRARY = -0.3
+
+
+def suspect_scores(view: View) -> Iterator[str]:
+    """Yield why scores may not be those that were meant, or say less than their number."""
+    yield from _equal_scores(view)
+    yield from _contrary_judges(view)
+    yield from _alike_judges(view)
+
+
+def _equal_scores(view: View) -> Iterator[str]:
+    """That every score of a panel or of a crowd is the same, where it is."""
+    if "panel/sub_index" in view:
+        scores = view["panel/sub_index"]
+        others = [dim for dim in scores.dims if dim != "dimension"]
+        is_same = bool((scores.min(others) == scores.max(others)).all())
+    elif "scale_use/score_count" in view:
+        is_same = int((view["scale_use/score_count"].sel(EVERYONE) > 0).sum()) == 1
+    else:
+        return
+    if is_same:
+        yield "All scores are the same: they order nothing. See that the right ones were read."
+
+
+def _contrary_judges(view: View) -> Iterator[str]:
+    """Which pairs of judges order the prompts of every model the other way round."""
+    if "judges/concordance" not in view:
+        return
+    tau = view.group("judges")[["concordance", "concordance_mean"]]
+    is_contrary = (tau["concordance_mean"] <= CONTRARY) & ~(tau["concordance"] >= 0).any("model")
+    pairs = labels_where(is_contrary.any("dimension"))
+    if pairs:
+        lowest = number(tau["concordance_mean"].where(is_contrary).min(), 2)
+        yield (
+            f"Judges contradict each other ({join_names(pairs)}): what one scores high the other "
+            f"scores low (Kendall's tau-b down to {lowest}). Their mean hides it. See that all "
+            "judges read the scale from the same end."
+        )
+
+
+def alike_judges(view: View) -> dict[str, list[str]]:
+    """Return the sets of judges who score alike, by the name that they have together."""
+    attrs = view.group("judges").attrs if "judges" in view else {}
+    sets: dict[str, list[str]] = json.loads(attrs.get("alike_judges", "{}"))
+    return sets
+
+
+def _alike_judges(view: View) -> Iterator[str]:
+    """Which judges score alike, so that one of them says nothing that the others do not."""
+    for together, names in alike_judges(view).items():
+        pairs = [f"{a} vs {b}" for a, b in combinations(names, 2)]
+        overlap, equal = (view[f"judges/{x}"].sel(pair=pairs) for x in ("overlap", "equal_share"))
+        cells = [dim for dim in overlap.dims if dim != "pair"]
+        share = ((overlap * equal).sum(cells) / overlap.sum(cells)).min()
+        both, either = ("both", "either") if len(pairs) == 1 else ("two of them", "one of them")
+        yield (
+            f"Judges {together} give the same score in {percent(share)} of what {both} scored: "
+            f"they count as one judge, and the answer without {either} says little."
+        )
