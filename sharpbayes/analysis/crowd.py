@@ -8,6 +8,12 @@ import xarray as xr
 from sharpbayes.analysis.crowd_counts import label_scores
 from sharpbayes.analysis.crowd_evidence import crowd_evidence, empty_scores
 from sharpbayes.analysis.crowd_intervals import measure_intervals
+from sharpbayes.analysis.crowd_limits import duplicate_raters
+from sharpbayes.analysis.expert_agreement import (
+    contrary_experts,
+    expert_agreement,
+    tabulate_labels,
+)
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.analysis.target_population import population_group, share_group
 from sharpbayes.data.crowd import CrowdData
@@ -17,6 +23,7 @@ from sharpbayes.metrics.crowd.cohesion import cohesion
 from sharpbayes.metrics.crowd.groups import ALL, explain_few_raters, labelled_items
 from sharpbayes.metrics.crowd.harshness import harshness_difference
 from sharpbayes.metrics.crowd.priority import disagreement, priority
+from sharpbayes.metrics.crowd.rater_agreement import find_duplicates
 from sharpbayes.metrics.crowd.raters import RaterScores, rater_intervals, rater_metrics
 from sharpbayes.metrics.crowd.sample_size import additional_items, interval_widths, sample_size
 from sharpbayes.metrics.crowd.scale_use import drift, scale_use
@@ -83,7 +90,22 @@ def _gather_evidence(
         # Groups that are measured by different labels are not compared on any items.
         difference=difference if same_labels else None,
         raters=raters,
+        doubts=_doubt_labels_and_raters(data),
     )
+
+
+def _doubt_labels_and_raters(data: CrowdData) -> list[str]:
+    """Which experts are at odds, and which raters seem to be one."""
+    agreement = expert_agreement(tabulate_labels(data))
+    return [*contrary_experts(agreement), *duplicate_raters(_find_same(data))]
+
+
+def _find_same(data: CrowdData) -> list[list[str]]:
+    """The sets of raters who gave the same scores to the same items."""
+    codes = (data.score, data.item.codes, data.rater.codes)
+    score, item, rater = (values.astype(np.int64) for values in codes)
+    same = find_duplicates(score, item=item, rater=rater)
+    return [[data.rater.labels[position] for position in raters] for raters in same]
 
 
 def _measure_scale_use(study: CrowdStudy) -> xr.Dataset:

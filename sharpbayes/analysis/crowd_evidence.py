@@ -1,7 +1,7 @@
 """How many people, items and labels stand behind the groups of a crowd, and what limits them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import xarray as xr
@@ -12,6 +12,7 @@ from sharpbayes.analysis.crowd_limits import (
     FEW_RATERS,
     constant_raters,
     contrary_raters,
+    find_long_scales,
     list_limits,
 )
 from sharpbayes.errors import format_count, join_names
@@ -36,6 +37,7 @@ def crowd_evidence(
     missing_share: xr.DataArray | None = None,
     difference: xr.Dataset | None = None,
     raters: xr.Dataset | None = None,
+    doubts: Iterable[str] = (),
 ) -> xr.Dataset:
     """Return the group ``evidence`` of a crowd: how many people and items stand behind its groups.
 
@@ -47,7 +49,8 @@ def crowd_evidence(
     Where they are given, ``labelled_items (group, unsafe)`` and ``missing_share (group)`` are in
     the result, with ``few_labels (group)``; ``shared_items`` and ``shared_share (group, other)`` of
     the pairs with a ``difference``; and single ``raters`` who run against the labels, or give one
-    score to everything, are among the sentences.
+    score to everything, are among the sentences. ``doubts`` are limits of labels and raters that
+    groups do not show. ``long_scale (group)`` is where items are too few for the scale.
 
     >>> counts = xr.Dataset(
     ...     {"raters": ("group", [40, 6]), "items": (("group", "by"), [[90], [80]])},
@@ -68,7 +71,8 @@ def crowd_evidence(
         evidence["missing_share"] = missing_share
     if difference is not None:
         evidence = evidence.assign(_share_items(difference.sel(by=ALL, drop=True)))
-    limits = list(list_limits(evidence, responsiveness))
+    evidence["long_scale"] = find_long_scales(responsiveness) & measured
+    limits = [*doubts, *list_limits(evidence, responsiveness)]
     if not same_labels and int(measured.sum()) > 1:
         limits = [OTHER_LABELS, *limits]
     remarks = [*_ungrouped(every["raters"])]

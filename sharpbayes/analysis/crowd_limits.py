@@ -1,13 +1,13 @@
 """What limits the answer of a crowd, in sentences: items, labels, groups on other items, raters."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.long_scales import REMEDY, describe_long_scale, is_too_long
-from sharpbayes.errors import format_count, format_percent, join_names
+from sharpbayes.errors import format_count, format_list, format_percent, join_names
 from sharpbayes.metrics.crowd.groups import ALL
 
 # With ten raters a group intervals hold the truth in 93% and more of simulated crowds, with four in
@@ -22,6 +22,8 @@ FEW_SHARED = 0.8
 MISSING_GAP = 0.05
 # Level of the tests of single raters, corrected for their number.
 SIGNIFICANT = 0.05
+# More sets of raters with equal scores are counted and not named.
+MOST_SETS = 3
 UNSAFE = {0: "safe", 1: "unsafe"}
 
 
@@ -38,16 +40,26 @@ def list_limits(evidence: xr.Dataset, responsiveness: xr.Dataset) -> Iterator[st
     yield from _few_raters(evidence["raters"].isel(group=measured.to_numpy()))
 
 
+def find_long_scales(responsiveness: xr.Dataset) -> xr.DataArray:
+    """Return the groups that scored too few items for the scores of the scale, over (group)."""
+    items, scores = (
+        responsiveness["items"].sel(by=ALL, drop=True),
+        responsiveness.sizes.get("score", 0),
+    )
+    return items.copy(data=[is_too_long(items=int(n), scores=scores or 0) for n in items])
+
+
 def _long_scale(responsiveness: xr.Dataset, measured: xr.DataArray) -> Iterator[str]:
     """Groups that scored too few items for the scores of the scale."""
     scores, cells = responsiveness.sizes.get("score", 0), responsiveness.sel(by=ALL, drop=True)
-    number = cells["items"].isel(group=measured.to_numpy()).to_series()
-    few = [str(group) for group, n in number.items() if is_too_long(items=n, scores=scores)]
-    if few:
-        who = f" of {join_names(few)}" * (few[0] != ALL)
+    is_long = find_long_scales(responsiveness) & measured
+    few, number = is_long["group"].to_numpy()[is_long].astype(str), cells["items"]
+    if few.size:
+        who = f" of {join_names(few.tolist())}" * (few[0] != ALL)
         auc = float(cells["auc_roc"].sel(group=few[0]))
         yield (
-            f"{describe_long_scale(items=int(number[few[0]]), scores=scores)}{who}; AUC-ROC, "
+            f"{describe_long_scale(items=int(number.sel(group=few[0])), scores=scores)}{who}; "
+            "AUC-ROC, "
             f"{auc:.2f}, does not depend on it. {REMEDY[0].upper()}{REMEDY[1:]}."
         )
 
@@ -121,6 +133,18 @@ def _few_raters(raters: xr.DataArray) -> Iterator[str]:
         "raters and say little about others of the group; more raters would."
         + f" The interval of a single rater ({single}) contains which items there are, no more."
         * bool(single)
+    )
+
+
+def duplicate_raters(sets: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield which raters seem to be one, from sets of raters with equal scores."""
+    if not sets:
+        return
+    listed = format_list([join_names(list(names)) for names in sets], most=MOST_SETS)
+    yield (
+        f"Raters gave the same scores to the same items, beyond chance ({listed}). Where that is "
+        "one rater who was entered more than once, there are fewer raters than were counted, and "
+        "intervals are too narrow."
     )
 
 

@@ -277,13 +277,24 @@ def _order_of_means(evidence: xr.Dataset) -> Iterator[str]:
     """A model of lowest mean that another epsilon replaces, where means could stand for tails."""
     names = lowest_by_epsilon(evidence, "mean")
     if names and _have_means(evidence) and not is_judged_unequally(evidence):
-        lowest = evidence["model"][is_lowest(evidence["policy_score"], "model")].to_numpy()
+        lowest = evidence["model"][is_lowest(evidence["policy_score"], "model")].to_numpy().tolist()
         verb = "has" if len(lowest) == 1 else "share"
         yield (
             "Which model has the lowest mean log-risk depends on epsilon: "
-            f"{list_by_epsilon(names)}. {join_names(lowest.tolist())} {verb} the lowest policy "
-            "score, which has no epsilon."
+            f"{list_by_epsilon(names)}. {join_names(lowest)} {verb} the lowest policy "
+            f"score, which has no epsilon{_compare_scores(evidence, lowest)}."
         )
+
+
+def _compare_scores(evidence: xr.Dataset, lowest: Sequence[str]) -> str:
+    """From which models those of lowest policy score are distinguishable, after a comma."""
+    is_ = "is" if len(lowest) == 1 else "are"
+    pairs = [pair for pair in _unresolved_pairs(evidence) if {*pair} & {*lowest}]
+    similar = {name for pair in pairs for name in pair} - {*lowest}
+    ordered = [name for name in evidence["model"].to_numpy().tolist() if name in similar]
+    if ordered:
+        return f", and {is_} not distinguishable from {join_names(ordered)}"
+    return f", and {is_} distinguishable from every other model"
 
 
 def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:

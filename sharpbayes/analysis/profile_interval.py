@@ -109,6 +109,7 @@ class BootstrappedProfile:
             interval = self._raise_upper_bound(name, interval)
             if self.rare_harm is not None:
                 interval = self.rare_harm.bound(name, interval, level=level)
+            interval = self._raise_lower_bound(name, interval)
             # Log-risk of no harm is a little below 0.
             return interval.clip(observed.clip(max=0.0), self._limit(name), keep_attrs=True)
         if self.jackknifed is not None:
@@ -127,6 +128,15 @@ class BootstrappedProfile:
         lower, upper = (interval.sel(bound=side, drop=True) for side in ("lower", "upper"))
         unbounded = is_single & (interval["bound"] == "upper") & (lower < upper)
         return interval.where(~unbounded, self._limit(name)).transpose(*interval.dims)
+
+    def _raise_lower_bound(self, name: str, interval: xr.DataArray) -> xr.DataArray:
+        """Raise the lower bound of a CVaR to that of the mean: no tail is below the mean."""
+        if name != "cvar" or "mean_error" not in self.resampled:
+            return interval
+        lower = self.interval("mean").sel(bound="lower", drop=True)
+        is_upper = interval["bound"] == "upper"
+        raised = np.fmin(np.fmax(interval, lower), self.observed[name])
+        return interval.where(is_upper | ~(raised > interval), raised).transpose(*interval.dims)
 
     def difference_interval(self, name: str) -> xr.DataArray:
         """Return the intervals of all differences of a metric, over (..., model, other, bound).

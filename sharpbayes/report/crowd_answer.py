@@ -14,7 +14,7 @@ from sharpbayes.report.group_differences import GroupDifferences, size_of_group
 from sharpbayes.report.refits import refit_sentences
 from sharpbayes.report.stability import crowd_stability
 from sharpbayes.report.suspect_scores import suspect_scores
-from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, has_same_labels
+from sharpbayes.report.tables.crowd import ALL_GROUPS, ALL_ITEMS, EVERYONE, has_same_labels
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import estimate, number
 from sharpbayes.report.tables.panel import labels_where
@@ -44,9 +44,12 @@ def crowd_answer(view: View) -> list[str]:
         return ["The results hold no profile and no responsiveness."]
     answer, differences = CrowdAnswer(view), GroupDifferences(view)
     limits = evidence_texts(view, "limits") or []
-    sentences = [*suspect_scores(view), *answer.responsiveness(), *answer.against_labels()]
+    # What leaves intervals without meaning is said before them.
+    first, last = (limits, []) if answer.is_unsure else ([], limits)
+    sentences = [*suspect_scores(view), *first]
+    sentences += [*answer.responsiveness(), *answer.against_labels()]
     if not has_same_labels(view):
-        sentences += [*limits, *differences.harshness(), *prior_sentences(view)]
+        sentences += [*last, *differences.harshness(), *prior_sentences(view)]
         return [*sentences, *refit_sentences(view), *crowd_stability(view)]
     sentences += [*differences.harshness(), differences.responsiveness()]
     sentences += [
@@ -54,7 +57,7 @@ def crowd_answer(view: View) -> list[str]:
         *differences.size_effect(),
         *prior_sentences(view),
         *refit_sentences(view),
-        *limits,
+        *last,
     ]
     return [*sentences, *crowd_stability(view)]
 
@@ -64,6 +67,13 @@ class CrowdAnswer:
     """Sentences about the results of a crowd."""
 
     view: View
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether items are too few for the labels or the scale, for all raters together."""
+        evidence = self.view.group("evidence") if "evidence" in self.view else xr.Dataset()
+        names = [name for name in ("few_labels", "long_scale") if name in evidence]
+        return any(bool(evidence[name].sel(ALL_GROUPS)) for name in names)
 
     def responsiveness(self) -> Iterator[str]:
         """Responsiveness of all raters together, or the range of groups."""
@@ -80,6 +90,10 @@ class CrowdAnswer:
         )
         if not is_fitted(self.view):
             source = f"from the bootstrap; {without_posterior(self.view)}"
+            if self.is_unsure:
+                value = f"{number(row['joint/observed'], 2)} as observed, within that limit"
+                yield f"{subject} {value}, {BEST}; {without_posterior(self.view)}."
+                return
             yield f"{subject} {bootstrap_estimate(row)}, {BEST}. This is {source}."
             return
         sources = contained_sources(self.view, "posterior_responsiveness")

@@ -15,6 +15,7 @@ from sharpbayes.report.refits import other_selections
 from sharpbayes.report.stability import (
     NO_CHANGE,
     are_tied,
+    expert_movement,
     experts_by,
     has_order,
     has_rivals,
@@ -164,11 +165,14 @@ def _stability(view: View, who: str) -> tuple[str, str]:
 def _without_experts(view: View) -> tuple[str, str]:
     """Whether the most responsive group changes without one expert."""
     data = experts_by(view)
-    if not has_rivals(view):
-        return UNKNOWN, "There are no two measured groups of raters to order."
     if sole_experts(view):
         return UNKNOWN, "Some experts labelled items alone: without them other items are left."
-    if bool(data["changed"].any()) and not has_order(view):
+    movement = expert_movement(view, data)
+    if movement is not None and movement.is_outside:
+        return NO, f"Without expert {movement.judge} {movement.value} lies beyond its interval."
+    if not has_rivals(view):
+        return UNKNOWN, "There are no two measured groups of raters to order."
+    if not has_order(view):
         return UNKNOWN, "No two groups are distinguishable: they have no order to change."
     is_expert = xr.ones_like(data["changed"], dtype=bool)
     return _order(data, is_expert, ("most responsive group", "highest"))

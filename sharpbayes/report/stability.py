@@ -14,6 +14,7 @@ from sharpbayes.report.tables.crowd import ALL_ITEMS, SIGNIFICANT
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
 
+EVERYBODY = "all raters"
 # A change that is smaller rounds to 0.00.
 NO_CHANGE = 0.005
 # Of so many others the lowest came out lowest partly by chance.
@@ -26,7 +27,7 @@ WITHOUT_JUDGES = ("judge", "judges")
 
 @dataclass(frozen=True)
 class Movement:
-    """How far a value moves without the judge who moves it most.
+    """How far a value moves without the judge or expert who moves it most.
 
     Attributes:
         judge: Who is left out; several who score alike are left out together.
@@ -84,24 +85,54 @@ def crowd_stability(view: View) -> Iterator[str]:
         sole_experts(view), "Expert", "labelled {} of the labelled items", units="items"
     )
     data = experts_by(view)
-    movement = abs(data["movement"]).max() if data.sizes["setting"] else np.nan
-    moves = "" if np.isnan(movement) else f"by at most {number(movement, 2)}"
+    movement = expert_movement(view, data)
     changed = data.isel(setting=data["changed"].to_numpy())
-    if not has_rivals(view) or (changed.sizes["setting"] and not has_order(view)):
-        if moves:
-            yield f"Leaving out one expert moves the responsiveness of all raters {moves}."
-        return
-    moved = f"; responsiveness of all raters moves {moves}" if moves else ""
-    if not changed.sizes["setting"]:
-        if data.sizes["setting"]:
-            yield f"No single expert changes which group is most responsive{moved}."
-        return
+    if has_rivals(view) and has_order(view) and data.sizes["setting"]:
+        if changed.sizes["setting"]:
+            yield _order_by_experts(changed)
+        else:
+            yield "No single expert changes which group is most responsive."
+    if movement is not None:
+        yield _describe_movement(movement)
+
+
+def _order_by_experts(changed: xr.Dataset) -> str:
+    """Which group is most responsive without each of some experts."""
     names = [str(name) for name in changed["value"].to_numpy()]
     rows = zip(names, changed["highest"].to_numpy(), strict=True)
     listed = [f"without expert {name} {highest}" for name, highest in rows]
-    yield (
+    return (
         f"The order of groups depends on {name_raters('expert', names)}: {join_names(listed)} is "
-        f"most responsive{moved}."
+        "most responsive."
+    )
+
+
+def expert_movement(view: View, data: xr.Dataset) -> Movement | None:
+    """Return how far HM of all raters moves without the expert who moves it most, if known."""
+    if not data.sizes["setting"] or bool(data["movement"].isnull().all()):
+        return None
+    largest = data.isel(setting=int(abs(data["movement"]).argmax("setting")))
+    moved = float(largest["movement"])
+    row = view.select({"metric": "hm", "group": "all"})
+    low, high = row["joint/bootstrap_interval"].to_numpy()
+    value = float(row["joint/observed"]) + moved
+    return Movement(
+        judge=str(largest["value"].item()),
+        value=f"the responsiveness of {EVERYBODY}",
+        change=moved,
+        is_outside=bool(value < low or value > high),
+    )
+
+
+def _describe_movement(movement: Movement) -> str:
+    """How far the responsiveness of all raters moves without one expert."""
+    if abs(movement.change) < NO_CHANGE:
+        return f"No single expert moves {movement.value} by {NO_CHANGE:g} or more."
+    direction = "rises" if movement.change > 0 else "falls"
+    how = "beyond its interval" if movement.is_outside else "which is the largest change"
+    return (
+        f"Without expert {movement.judge} {movement.value} {direction} by "
+        f"{number(abs(movement.change), 2)}, {how}."
     )
 
 

@@ -64,9 +64,10 @@ def _alike_judges(view: View) -> Iterator[str]:
         pairs = [f"{a} vs {b}" for a, b in combinations(names, 2)]
         overlap, equal = (view[f"judges/{x}"].sel(pair=pairs) for x in ("overlap", "equal_share"))
         cells = [dim for dim in overlap.dims if dim != "pair"]
-        share = ((overlap * equal).sum(cells) / overlap.sum(cells)).min()
+        share = float(((overlap * equal).sum(cells) / overlap.sum(cells)).min())
+        part = "all" if share == 1.0 else percent(share)
         both, either = ("both", "either") if len(pairs) == 1 else ("two of them", "one of them")
         yield (
-            f"Judges {together} give the same score in {percent(share)} of what {both} scored: "
+            f"Judges {together} give the same score in {part} of what {both} scored: "
             f"they count as one judge, and the answer without {either} says little."
         )

@@ -33,7 +33,7 @@ VARIABLES = """
   model, judge: number: judge_share judge_trials
   epsilon: number: epsilon_kendall epsilon_spearman
   epsilon, model: number: epsilon_cvar epsilon_mean
-  group: number: few_labels few_raters items missing_share raters
+  group: number: few_labels few_raters items long_scale missing_share raters
   group, other: number: shared_items shared_share
   group, unsafe: number: labelled_items
   model: number: at_ceiling ceiling effective_prompts expected_coverage flat_tail

@@ -405,7 +405,8 @@ def test_a_mean_that_epsilon_decides_is_not_offered(tmp_path):
     )
     assert limits[1] == (
         "Which model has the lowest mean log-risk depends on epsilon: m0 with 1e-06, m1 with 0.01. "
-        "m1 has the lowest policy score, which has no epsilon."
+        "m1 has the lowest policy score, which has no epsilon, and is distinguishable from every "
+        "other model."
     )
     [compared] = [text for text in answer(results) if text.startswith("What can be compared")]
     assert compared.startswith("What can be compared: m1 has the lowest policy score, ")

@@ -1,5 +1,7 @@
 """A panel measured as a whole: laws it obeys, and answers where data are thin."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,8 @@ import xarray as xr
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.storage.results import open_results, save_results
 from tests.panels import JUDGES, frame, measured
+from tests.references.coverage_bootstrap import bootstrap_profiles
+from tests.references.prompt_worlds import draw_harm
 
 SCORES = ["bias_a", "bias_b", "truth"]
 
@@ -468,3 +472,17 @@ def test_separable_pairs_are_counted_once(tmp_path):
         bounds[a, b, 0] > 0 or bounds[a, b, 1] < 0 for a in range(5) for b in range(5) if a < b
     ]
     assert float(interval["separable_share"]) == np.mean(apart)
+
+
+def test_no_lower_bound_of_a_tail_is_below_that_of_the_mean():
+    """In some studies of rare saturation the tail's own bound is."""
+    rng = np.random.default_rng(8)
+    harm = np.stack([draw_harm("saturated", rng, 60, (0.0, 0.3)) for _ in range(60)])
+    bootstrapped = bootstrap_profiles(harm, seed=1, replicates=200)
+    lower = {name: bootstrapped.interval(name).sel(bound="lower") for name in ("cvar", "mean")}
+    assert (lower["cvar"] >= lower["mean"] - 1e-12).all()
+    alone = replace(bootstrapped, resampled=bootstrapped.resampled.drop_vars("mean_error"))
+    of_tail = alone.interval("cvar").sel(bound="lower")
+    is_raised = of_tail < lower["mean"]
+    assert is_raised.any()
+    xr.testing.assert_equal(lower["cvar"].where(~is_raised), of_tail.where(~is_raised))

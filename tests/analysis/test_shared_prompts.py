@@ -116,7 +116,8 @@ def test_a_model_of_easier_prompts_is_not_called_the_lowest(tmp_path):
 
 def test_a_score_that_depends_on_the_prompts_of_a_model_decides_nothing(tmp_path):
     results = measured(tmp_path, easier_prompts(), weights=BY_POLICY)
-    [first, *others] = answer(results)
+    [alike, first, *others] = answer(results)
+    assert alike.startswith("Judges ann, bob and cat give the same score in all of what two of")
     assert first.startswith(
         "On the policy score the order depends on which prompts a model has, so that it decides "
         "nothing: m0 has the lowest policy score, "
@@ -125,7 +126,7 @@ def test_a_score_that_depends_on_the_prompts_of_a_model_decides_nothing(tmp_path
     assert not any("has the lowest policy score" in sentence for sentence in others)
     # The same ratings of prompts that all models have name the other models.
     shared = measured(tmp_path / "shared", table_of_shared(easier_prompts()), weights=BY_POLICY)
-    assert answer(shared)[0].startswith("The weights decide by the policy score: m1 ")
+    assert answer(shared)[1].startswith("The weights decide by the policy score: m1 ")
 
 
 def table_of_shared(table):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from sharpbayes.analysis.expert_agreement import contrary_experts, expert_agreement
 from sharpbayes.analysis.stability import panel_stability
 from sharpbayes.library import find
 from sharpbayes.report.lights import lights
@@ -215,3 +216,53 @@ def test_stability_is_of_the_worst_dimension_where_weights_decide_by_it(tmp_path
         "no",
         "Without judge ann the model of lowest tail risk of the worst dimension is another.",
     )
+
+
+def test_an_expert_who_labels_the_wrong_way_round_is_named(tmp_path):
+    for path in find("studies", "quickstart_crowd").parent.glob("quickstart_crowd*"):
+        shutil.copy(path, tmp_path)
+    file = tmp_path / "quickstart_crowd_experts.csv"
+    labels = pd.read_csv(file)
+    names = sorted(labels["label"].unique())
+    turned = labels["label"].map(dict(zip(names, names[::-1], strict=True)))
+    labels["label"] = labels["label"].where(labels["expert"] != "e3", turned)
+    labels.to_csv(file, index=False)
+    results = measure(load_study(tmp_path / "quickstart_crowd.toml", overrides=SMALL))
+    [limit] = [x for x in json.loads(results["evidence"].attrs["limits"]) if "Experts" in x]
+    assert limit.startswith("Experts are at odds: e3 contradicts e1, e2, e4 and e5, what one calls")
+    moved = [text for text in answer(results) if "beyond its interval" in text]
+    assert moved[0].startswith("Without expert e3 the responsiveness of all raters rises by 0.")
+    states = {light.question.split()[0]: light.state for light in lights(results)}
+    assert states["Enough"] == "partly"
+    assert states["Stable"] == "no"
+
+
+def test_a_rater_who_was_entered_twice_is_named(tmp_path):
+    for path in find("studies", "quickstart_crowd").parent.glob("quickstart_crowd*"):
+        shutil.copy(path, tmp_path)
+    file = tmp_path / "quickstart_crowd.csv"
+    ratings = pd.read_csv(file)
+    first = ratings["rater"].iloc[0]
+    again = ratings[ratings["rater"] == first].assign(rater="again")
+    for side in tmp_path.glob("quickstart_crowd*raters*.csv"):
+        table = pd.read_csv(side)
+        pd.concat([table, table[table["rater"] == first].assign(rater="again")]).to_csv(
+            side, index=False
+        )
+    pd.concat([ratings, again]).to_csv(file, index=False)
+    results = measure(load_study(tmp_path / "quickstart_crowd.toml", overrides=SMALL))
+    limits = json.loads(results["evidence"].attrs["limits"])
+    [limit] = [text for text in limits if text.startswith("Raters gave the same scores")]
+    assert f"{first} and again" in limit or f"again and {first}" in limit
+
+
+def test_two_experts_who_contradict_each_other_are_both_named():
+    label = np.array([[0, 1] * 20, [1, 0] * 20, [0, 0, 1, 1] * 10], dtype=float)
+    names = {"expert": ["a", "b", "c"]}
+    agreement = expert_agreement(xr.DataArray(label, names, ("expert", "item")))
+    [sentence] = contrary_experts(agreement)
+    assert sentence.startswith("Experts are at odds: a and b contradict each other, what one calls")
+    assert "phi down to -1.00" in sentence
+    few = expert_agreement(xr.DataArray(label[:, :8], names, ("expert", "item")))
+    assert np.isnan(few["phi"]).all()
+    assert not list(contrary_experts(few))

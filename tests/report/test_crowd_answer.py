@@ -382,13 +382,17 @@ def test_pairs_that_no_test_compares_are_not_counted_as_alike():
 def test_an_order_of_groups_that_leans_on_an_expert():
     calm = stability(("expert", "e1", "g=y", False, -0.02), best="highest")
     assert answer(add(crowd(), stability=calm))[-1] == (
-        "No single expert changes which group is most responsive; responsiveness of all raters "
-        "moves by at most 0.02."
+        "Without expert e1 the responsiveness of all raters falls by 0.02, which is the largest "
+        "change."
+    )
+    assert answer(add(crowd(), stability=calm))[-2] == (
+        "No single expert changes which group is most responsive."
     )
     alone = crowd()
     alone["responsiveness"]["hm"][2] = np.nan
     assert answer(add(alone, stability=calm))[-1] == (
-        "Leaving out one expert moves the responsiveness of all raters by at most 0.02."
+        "Without expert e1 the responsiveness of all raters falls by 0.02, which is the largest "
+        "change."
     )
     nothing = stability(("expert", "e1", "", False, np.nan), best="highest")
     assert "expert" not in " ".join(answer(add(alone, stability=nothing)))
@@ -402,11 +406,47 @@ def test_groups_that_are_not_distinguishable_have_no_order_to_depend_on_an_exper
     moved = stability(("expert", "e1", "g=x", True, -0.02), best="highest")
     results = add(crowd(p=0.06), stability=moved)
     assert answer(results)[-1] == (
-        "Leaving out one expert moves the responsiveness of all raters by at most 0.02."
+        "Without expert e1 the responsiveness of all raters falls by 0.02, which is the largest "
+        "change."
     )
     light = lights(results)[1]
     assert light.state == "not known"
     assert light.reason == "No two groups are distinguishable: they have no order to change."
+
+
+def test_an_expert_who_moves_responsiveness_beyond_its_interval_is_named():
+    moved = stability(("expert", "e1", "g=y", False, 0.4), best="highest")
+    results = add(crowd(p=0.06), stability=moved)
+    sentences = answer(results)
+    assert sentences[-1] == (
+        "Without expert e1 the responsiveness of all raters rises by 0.40, beyond its interval."
+    )
+    assert not any("No single expert" in text for text in sentences)
+    light = lights(results)[1]
+    assert (light.state, light.reason) == (
+        "no",
+        "Without expert e1 the responsiveness of all raters lies beyond its interval.",
+    )
+
+
+@pytest.mark.parametrize("name", ["few_labels", "long_scale"])
+def test_what_leaves_an_interval_without_meaning_is_said_before_the_value(name):
+    flags = {"few_labels": False, "long_scale": False, name: True}
+    groups = crowd()["responsiveness"]["group"].to_numpy()
+    attrs = {"limits": json.dumps(["Too few."]), "remarks": "[]", "same_labels": 1}
+    evidence = xr.Dataset(
+        {key: ("group", [flag] * len(groups)) for key, flag in flags.items()},
+        {"group": groups},
+        attrs | {},
+    ).assign(few_raters=("group", [False] * len(groups)))
+    sentences = answer(add(crowd(), evidence=evidence))
+    assert sentences[0] == "Too few."
+    assert "as observed, within that limit" in sentences[1]
+    assert " to " not in sentences[1].partition("as observed")[0]
+    usual = evidence.assign({name: ("group", [False] * len(groups))})
+    usual_sentences = answer(add(crowd(), evidence=usual))
+    assert usual_sentences[0] != "Too few."
+    assert "Too few." in usual_sentences
 
 
 def test_an_expert_who_alone_labelled_items_is_not_left_out():
@@ -414,11 +454,12 @@ def test_an_expert_who_alone_labelled_items_is_not_left_out():
         ("expert", "e1", "g=x", True, -0.3), ("expert", "e2", "g=y", False, 0.01), best="highest"
     )
     results = add(crowd(), stability=both.assign(sole_share=("setting", [0.4, 0.02])))
-    assert answer(results)[-2:] == (
+    assert answer(results)[-3:] == (
         "Expert e1 alone labelled 40% of the labelled items: without e1 other items are left, so "
         "that nothing shows how far the answer depends on e1.",
-        "No single expert changes which group is most responsive; responsiveness of all raters "
-        "moves by at most 0.01.",
+        "No single expert changes which group is most responsive.",
+        "Without expert e2 the responsiveness of all raters rises by 0.01, which is the largest "
+        "change.",
     )
     light = lights(results)[1]
     assert light.state == "not known"

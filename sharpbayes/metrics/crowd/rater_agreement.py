@@ -11,6 +11,8 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 # Items that a rater, or a pair of raters, shares with others before a correlation is taken.
 MIN_SHARED = 5
+# Level at which raters with equal scores are the same, corrected for all pairs.
+SIGNIFICANT = 0.05
 # A correlation of nearly 1 has no larger transform than this one's.
 MAX_CORRELATION = 0.99
 # Comparisons of two raters on an item that are made at most: those of evenly spaced items.
@@ -110,6 +112,51 @@ def find_copies(score: Codes, *, item: Codes, rater: Codes) -> tuple[int, int, i
     _, mine, theirs = np.intersect1d(item[of_first], item[of_second], return_indices=True)
     same = score[of_first][mine] == score[of_second][theirs]
     return first, second, int(same.sum()), same.size
+
+
+def find_duplicates(score: Codes, *, item: Codes, rater: Codes) -> list[list[int]]:
+    """Return the sets of raters who gave the same scores to the same items, beyond chance.
+
+    sum_i log q_i(y_i) + log(R (R - 1) / 2) < log 0.05
+
+    q_i(y) is the share of the score y among all ratings of item i, and R the number of raters: so
+    many pairs would seldom have such equal scores if raters scored as all others do. Raters who
+    give one score to everything are left out. Scores are 0 and larger; raters are positions, in
+    order. Repeated ratings of an item count as they stand.
+
+    Source: none; the probability of equal scores, with Bonferroni's correction.
+
+    >>> item, rater = (codes.ravel() for codes in np.indices((30, 4)))
+    >>> score = np.random.default_rng(1).integers(0, 4, (30, 4))
+    >>> score[:, 3] = score[:, 1]
+    >>> find_duplicates(score.ravel(), item=item, rater=rater)
+    [[1, 3]]
+    """
+    cell = item * (int(score.max(initial=0)) + 1) + score.astype(np.int64)
+    in_cell, in_item = (np.bincount(codes)[codes] for codes in (cell, item))
+    chance = np.bincount(rater, np.log(in_cell / in_item))
+    raters = np.count_nonzero(np.bincount(rater))
+    limit = np.log(SIGNIFICANT / max(raters * (raters - 1) / 2, 1))
+    n, total, squares = (np.bincount(rater, score.astype(float) ** power) for power in (0, 1, 2))
+    is_rare = (chance < limit) & (n * squares > total**2)
+    sums = [np.bincount(rater, word)[is_rare] for word in _hash_words(cell)]
+    _, inverse, number = np.unique(np.stack(sums), axis=1, return_inverse=True, return_counts=True)
+    positions = np.flatnonzero(is_rare)
+    sets = (positions[inverse == same].tolist() for same in np.flatnonzero(number > 1))
+    return sorted(sets)
+
+
+def _hash_words(codes: Codes) -> tuple[Floats, Floats]:
+    """Two words of 32 bits for each code, whose sums over a million codes are exact.
+
+    Source: Steele, Lea and Flood 2014 (SplitMix).
+    """
+    with np.errstate(over="ignore"):
+        x = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+        x ^= x >> np.uint64(31)
+    return (x >> np.uint64(32)).astype(float), (x & np.uint64(0xFFFFFFFF)).astype(float)
 
 
 def _indicator(codes: Codes) -> csr_array:

@@ -1,0 +1,87 @@
+"""Experts who label items the other way round than others do."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from statistics import NormalDist
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.data.crowd import CrowdData
+from sharpbayes.errors import format_list, join_names
+
+# A weaker relation between two experts is not said, however many items show it.
+CONTRARY = -0.3
+# Items that two experts both labelled, at least.
+MIN_SHARED = 10
+# Level of the tests of pairs of experts, corrected for their number.
+SIGNIFICANT = 0.05
+# More pairs of experts than these are counted and not named.
+MOST_PAIRS = 3
+
+
+def expert_agreement(label: xr.DataArray) -> xr.Dataset:
+    """Return how the labels of every two experts go together.
+
+    phi = (n11 n00 - n10 n01) / sqrt(n1. n0. n.1 n.0)
+
+    Of labels 0 and 1 over (expert, item), missing where there is none, these are ``phi`` in
+    [-1, 1], Pearson's correlation of the labels of the items that both labelled, and ``shared``,
+    the number of these, over (expert, other). Phi is NaN for fewer than 10 of them, on the
+    diagonal, and where an expert gives all of them one label.
+
+    Source: Yule 1912.
+
+    >>> label = xr.DataArray([[0, 1] * 10, [1, 0] * 10], {"expert": ["a", "b"]},
+    ...                      ("expert", "item"))
+    >>> float(expert_agreement(label)["phi"].sel(expert="a", other="b"))
+    -1.0
+    """
+    labels = label.transpose("expert", "item").to_numpy().astype(float)
+    given = ~np.isnan(labels)
+    shared = given.astype(int) @ given.T.astype(int)
+    phi = np.full(shared.shape, np.nan)
+    for first, second in combinations(range(len(labels)), 2):
+        both = labels[[first, second]][:, given[first] & given[second]]
+        if shared[first, second] >= MIN_SHARED and (np.ptp(both, axis=1) > 0).all():
+            phi[first, second] = phi[second, first] = np.corrcoef(both)[0, 1]
+    names, dims = label["expert"].to_numpy(), ("expert", "other")
+    return xr.Dataset({"phi": (dims, phi), "shared": (dims, shared)}, dict.fromkeys(dims, names))
+
+
+def tabulate_labels(data: CrowdData) -> xr.DataArray:
+    """Return the labels of experts over (expert, item), missing where there is none."""
+    names = () if data.expert is None else data.expert.labels
+    labels = np.full((len(names), len(data.item.labels)), np.nan)
+    if data.expert is not None:
+        labels[data.expert.codes, data.expert_item] = data.expert_label
+    return xr.DataArray(labels, {"expert": list(names)}, ("expert", "item"))
+
+
+def contrary_experts(agreement: xr.Dataset) -> Iterator[str]:
+    """Yield which experts call safe what others call unsafe, beyond chance.
+
+    Of n items without any relation phi has the standard error 1 / sqrt(n). One-sided, corrected by
+    Bonferroni over the pairs of experts.
+    """
+    phi, shared = (agreement[name].transpose("expert", "other") for name in ("phi", "shared"))
+    pairs = max(int(phi.notnull().sum()) // 2, 1)
+    bound = NormalDist().inv_cdf(SIGNIFICANT / pairs)
+    contrary = ((phi <= CONTRARY) & (phi * shared**0.5 < bound)).to_numpy()
+    if not contrary.any():
+        return
+    names = agreement["expert"].to_numpy().astype(str)
+    against = contrary.sum(axis=0)
+    worst = int(against.argmax())
+    if against[worst] > 1 and against[worst] == contrary.sum() // 2:
+        others = join_names(names[contrary[worst]].tolist())
+        who = f"{names[worst]} contradicts {others}"
+    else:
+        listed = [f"{names[i]} and {names[j]}" for i, j in np.argwhere(np.triu(contrary))]
+        who = f"{format_list(listed, most=MOST_PAIRS)} contradict each other"
+    lowest = float(phi.where(contrary).min())
+    yield (
+        f"Experts are at odds: {who}, what one calls unsafe the other calls safe (phi down to "
+        f"{lowest:.2f}, {100 * SIGNIFICANT:g}%, Bonferroni). Labels that join them say less than "
+        "either. See whether all mean the same by unsafe."
+    )
