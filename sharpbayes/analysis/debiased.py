@@ -15,11 +15,11 @@ from sharpbayes.metrics.panel.debiased import (
     influence_interval,
     labelled_gap,
     paired_gap,
-    pairwise,
     ppi_cvar,
     ppi_mean,
 )
 from sharpbayes.metrics.stats.multiplicity import holm, holm_pairs
+from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.metrics.stats.population import PopulationWeights
 
 Groups = dict[str, xr.Dataset]
@@ -93,10 +93,10 @@ def _add_intervals(
     """Return estimates and differences with their intervals, none beyond what a metric can be."""
     estimate, freedom = joined["estimate"].clip(lowest, highest), joined["freedom"]
     alone = influence_interval(estimate, joined["influence"], level=level, freedom=freedom)
-    difference = pairwise(estimate)
+    difference = pairwise_difference(estimate, "model")
     both = xr.ufuncs.minimum(freedom, freedom.rename(model="other"))
     of_pairs = influence_interval(
-        difference, pairwise(joined["influence"]), level=level, freedom=both
+        difference, pairwise_difference(joined["influence"], "model"), level=level, freedom=both
     )
     largest = highest - lowest
     corrected = holm_pairs(of_pairs["p"].sel(estimator=PPI, drop=True))

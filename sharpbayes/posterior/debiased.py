@@ -8,11 +8,11 @@ import xarray as xr
 from scipy import special
 
 from sharpbayes.analysis.debiased import PPI, panel_metrics
-from sharpbayes.metrics.panel.debiased import pairwise
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.metrics.stats.multiplicity import holm
+from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.posterior.panel import PanelMetrics
 from sharpbayes.posterior.replicates import Block, ReplicateDraws, measure_draws
 
@@ -71,7 +71,7 @@ def posterior_column(
     narrowed = replace(metrics, plans=[metrics.plans[number]], positions=positions)
     values = _measure(narrowed, draws, sources).sel(metric=table["metric"])
     level = float(table.attrs["level"])
-    pairs = pairwise(values)
+    pairs = pairwise_difference(values, "model")
     facts = xr.Dataset(
         {
             "estimate": values.median("replicate", skipna=False),

@@ -11,6 +11,7 @@ import xarray as xr
 
 from sharpbayes.analysis.profile_plan import tabulate_replicates
 from sharpbayes.bayes.design.design import Design
+from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.posterior.decision import BATCHES
 from sharpbayes.posterior.panel import PanelMetrics
 from sharpbayes.posterior.replicates import (
@@ -109,12 +110,21 @@ def purchase_table(
     tables = []
     for offer in offers:
         if offer.name == "prompts":
-            share, error = replaced_share(*(_differences(criteria["prompts"][n]) for n in (1, 2)))
+            share, error = replaced_share(
+                *(_compare_models(criteria["prompts"][n]) for n in (1, 2))
+            )
         else:
-            bought = _differences(bought_criteria(metrics, draws, offer.name)[number])
+            bought = pairwise_difference(
+                bought_criteria(metrics, draws, offer.name)[number].reset_coords(drop=True), "model"
+            )
             times = (1, 1) if offer.name == "people" else (1, 2)
             present, larger = (
-                _differences(enlarged_criteria(metrics, draws, offer.name, n)[number])
+                pairwise_difference(
+                    enlarged_criteria(metrics, draws, offer.name, n)[number].reset_coords(
+                        drop=True
+                    ),
+                    "model",
+                )
                 for n in times
             )
             share, error = remaining_share(present, larger, bought)
@@ -131,10 +141,9 @@ def purchase_table(
     return xr.concat(tables, "purchase").assign_attrs(purchase_unit=unit)
 
 
-def _differences(criterion: xr.DataArray) -> xr.DataArray:
-    """Return the difference of every pair of models, draw by draw."""
-    bare = criterion.reset_coords(drop=True)
-    return bare - bare.rename(model="other")
+def _compare_models(criterion: xr.DataArray) -> xr.DataArray:
+    """Return the difference of every two models, draw by draw."""
+    return pairwise_difference(criterion.reset_coords(drop=True), "model")
 
 
 def purchase_names(design: Design, counts: Counts) -> Iterator[str]:

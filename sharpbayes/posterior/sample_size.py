@@ -15,6 +15,7 @@ from sharpbayes.bayes.predict.replication import thin
 from sharpbayes.execution.threads import current_map
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.stats.draws import central_interval
+from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import BATCHES, monte_carlo_error
 from sharpbayes.posterior.panel import PanelMetrics
@@ -232,8 +233,8 @@ def difference_precision(
     """
     tables = [
         _precision(
-            present=_differences(studies.values[1], unit) - removed,
-            difference=_differences(values, unit) - removed,
+            present=pairwise_difference(_first_draws(studies.values[1]), unit) - removed,
+            difference=pairwise_difference(_first_draws(values), unit) - removed,
             level=level,
         )
         .expand_dims(design=[f"{studies.source} x {times}"])
@@ -268,10 +269,9 @@ def _precision(*, present: xr.DataArray, difference: xr.DataArray, level: float)
     return xr.Dataset(table)
 
 
-def _differences(values: xr.DataArray, unit: str) -> xr.DataArray:
-    """Return the difference of every pair, draw by draw."""
-    bare = values.reset_coords(drop=True)
-    return (bare - bare.rename({unit: "other"})).transpose("chain", "draw", ..., unit, "other")
+def _first_draws(values: xr.DataArray) -> xr.DataArray:
+    """Values over (chain, draw, ...) alone."""
+    return values.reset_coords(drop=True).transpose("chain", "draw", ...)
 
 
 def _bounds(difference: xr.DataArray, level: float) -> tuple[xr.DataArray, xr.DataArray]:

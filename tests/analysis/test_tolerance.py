@@ -155,7 +155,8 @@ def test_the_answer_and_tables_say_the_three_verdicts(results):
         *(("m0", "admissible"), ("m2", "cannot tell"), ("m1", "not admissible")),
     )
     limits = tables["The tolerance limit by limit"]
-    assert limits.header == ("model", "limit on", "limit", "observed", "by the bootstrap")
+    columns = ("limit on", "limit", "observed", "ends add", "by the bootstrap")
+    assert limits.header == ("model", *columns)
     assert [row[1] for row in limits.rows[:4]] == [
         *("CVaR of log-risk", "mean log-risk", "CVaR of harm, bias", "CVaR of log-risk, age"),
     ]

@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.metrics.stats.multiplicity import TIE
+from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.metrics.stats.ranks import is_lowest
 
 VERDICTS = ("admissible", "not admissible", "cannot tell")
@@ -102,7 +103,7 @@ def cvar_difference(cvar: xr.DataArray) -> xr.DataArray:
     array([[ 0., -3.],
            [ 3.,  0.]])
     """
-    return (cvar - cvar.rename(model="other")).transpose(..., "model", "other")
+    return pairwise_difference(cvar, "model")
 
 
 def joint_margin(

@@ -189,20 +189,6 @@ def influence_interval(
     return xr.Dataset({"error": error, "interval": interval, "p": 2 * tail})
 
 
-def pairwise(values: xr.DataArray) -> xr.DataArray:
-    """Return the value of each model less that of each other: over (..., model, other).
-
-    Of estimates or influences over (..., model, ...); NaN if either is.
-
-    Source: none.
-
-    >>> pairwise(xr.DataArray([1.0, 4.0], {"model": ["a", "b"]})).values
-    array([[ 0., -3.],
-           [ 3.,  0.]])
-    """
-    return values - values.rename(model="other")
-
-
 def labelled_gap(
     judges: xr.DataArray, labelled: xr.DataArray, *, dim: str = "prompt"
 ) -> xr.Dataset:

@@ -3,7 +3,7 @@
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.panel.comparison import VERDICTS
 from sharpbayes.report.metric_names import name_threshold
-from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate
 
 ADMISSIBLE, NOT_ADMISSIBLE, CANNOT_TELL = VERDICTS
@@ -16,11 +16,21 @@ def _observed(row: View) -> str:
     return estimate(row["tolerance/observed"], row["tolerance/bounds"])
 
 
+def _rises_by_ends(view: View) -> list[Labels]:
+    """One row of no labels where answers at the end of the scale can raise a bound, else none."""
+    path = "tolerance/unseen_end_rise"
+    return [{}] if path in view and bool((view[path] > 0).any()) else []
+
+
 def _note(view: View) -> str:
     """What the bounds are."""
     limits = view.group("tolerance").sizes["threshold"]
     confidence = format_percent(view.group("tolerance").attrs["confidence"])
     corrected = f", the lower one corrected for {limits} limits" * (limits > 1)
+    unseen = (
+        " Ends add: what answers at the end of the scale that prompts can miss add to the upper "
+        "bound, which then has half of the error rate."
+    ) * len(_rises_by_ends(view))
     fitted = " P(kept): posterior probability of staying within the limit." * (
         "tolerance/prob_within" in view
     )
@@ -28,7 +38,8 @@ def _note(view: View) -> str:
         "Observed value and bootstrap bounds, each one-sided at "
         f"{confidence} confidence{corrected}. A limit is kept where the upper bound is within it, "
         "and exceeded where the lower one is beyond. Where resamples do not differ, or fewer than "
-        f"five prompts carry a mean, bounds contain what so many prompts can miss.{fitted}"
+        "five prompts carry a mean, bounds contain what so many prompts can miss."
+        f"{unseen}{fitted}"
     )
 
 
@@ -55,6 +66,7 @@ TABLES = (
             Column("limit on", lambda row: name_threshold(str(row.labels["threshold"]))),
             "limit: tolerance/limit",
             Column("observed", _observed),
+            over(_rises_by_ends, "ends add: tolerance/unseen_end_rise"),
             "P(kept): tolerance/prob_within | probability?",
             "by the bootstrap: tolerance/state | text",
             "by the fit: decision/state | text?",

@@ -13,10 +13,10 @@ from sharpbayes.metrics.panel.debiased import (
     influence_interval,
     labelled_gap,
     paired_gap,
-    pairwise,
     ppi_cvar,
     ppi_mean,
 )
+from sharpbayes.metrics.stats.pairs import pairwise_difference
 from tests.references import ppi
 
 REFERENCE = json.loads((Path(ppi.__file__).parent / "ppi.json").read_text(encoding="utf-8"))
@@ -181,7 +181,7 @@ def test_an_interval_needs_a_degree_of_freedom():
 
 def test_differences_and_gaps_by_hand():
     values = xr.DataArray([1.0, 4.0], {"model": ["a", "b"]}, "model")
-    assert float(pairwise(values).sel(model="a", other="b")) == -3.0
+    assert float(pairwise_difference(values, "model").sel(model="a", other="b")) == -3.0
     judges = xr.DataArray([0.0, 2.0, 5.0, 7.0], dims="prompt")
     labelled = xr.DataArray([True, True, False, False], dims="prompt")
     gap = labelled_gap(judges, labelled)
