@@ -6,7 +6,8 @@ from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import measure_tail
 from sharpbayes.analysis.tail_remarks import describe_categories
-from sharpbayes.analysis.tolerance import limits_tails, restrict_verdicts
+from sharpbayes.analysis.tolerance import limits_tails
+from sharpbayes.analysis.tolerance_evidence import restrict_verdicts
 from sharpbayes.analysis.unequal_judges import count_trials
 from sharpbayes.analysis.unseen_ends import unseen_ends
 from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges

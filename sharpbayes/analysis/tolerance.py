@@ -1,6 +1,5 @@
 """What a tolerance says of each model: admissible, not admissible, or that it is not shown."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -8,7 +7,6 @@ import xarray as xr
 
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan
-from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.analysis.tail_evidence import tells_tail
 from sharpbayes.analysis.unseen_ends import (
     SEEN_SHARE,
@@ -16,9 +14,9 @@ from sharpbayes.analysis.unseen_ends import (
     shows_end,
     unseen_ends,
 )
-from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
+from sharpbayes.metrics.panel.comparison import admissible, verdicts
 from sharpbayes.metrics.panel.evidence import lacks_prompts
-from sharpbayes.metrics.panel.profile import CVARS, MEANS
+from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.metrics.stats.bounded_means import unseen_change
 from sharpbayes.metrics.stats.intervals import has_width
 from sharpbayes.spec.weights import Tolerance
@@ -211,78 +209,6 @@ def _keep_prompts(plan: ProfilePlan, has_prompt: xr.DataArray) -> ProfilePlan:
         if "prompt" in array.dims and array.dtype.kind == "f"
     }
     return replace(plan, table=plan.table.assign(values))
-
-
-def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset:
-    """Return the group ``tolerance`` with states and verdicts that the evidence carries.
-
-    Where the evidence does not carry ``admissible``, no limit of a tail is kept, and no limit of a
-    category whose prompts do not tell its tail. It can be exceeded all the same: an interval of a
-    tail that misses lies too low. With fewer than 20 prompts no limit is kept or exceeded.
-    """
-    is_carried = find_decided(tolerance, evidence) | (tolerance["state"] == VERDICTS[1])
-    if not _carries_tails(evidence):
-        has_means = has_mean(evidence, alpha=float(evidence.attrs["alpha"]))
-        is_carried &= evidence["model"].copy(data=has_means)
-    if bool(is_carried.all()):
-        return tolerance
-    is_carried = is_carried.transpose(*tolerance["state"].dims)
-    state = tolerance["state"].where(is_carried, VERDICTS[-1])
-    kept, exceeded = (state == word for word in VERDICTS[:2])
-    verdict = verdicts(kept.all("threshold"), exceeded.any("threshold"))
-    return tolerance.assign(state=state, verdict=verdict)
-
-
-def find_decided(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.DataArray:
-    """Return which limits intervals and fits decide with this evidence, over (model, threshold).
-
-    Limits of means, and those of tails that the evidence tells.
-    """
-    tells = xr.zeros_like(tolerance["state"], dtype=bool)
-    if _carries_tails(evidence):
-        # Results of earlier versions do not say it of categories.
-        tells = tolerance.get("tells_tail", ~tells)
-    return tells | tolerance["threshold"].isin([*MEANS])
-
-
-def carries_verdict(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.DataArray:
-    """Return the models whose verdict is by all limits together, over (model).
-
-    The evidence tells every tail that a limit is about.
-    """
-    is_decided: xr.DataArray = find_decided(tolerance, evidence).all("threshold")
-    return is_decided & _carries_tails(evidence)
-
-
-def _carries_tails(evidence: xr.Dataset) -> bool:
-    """Whether the evidence tells the tails of all prompts that limits are about."""
-    return "admissible" in json.loads(evidence.attrs["carried"])
-
-
-def restrict_decision(
-    decision: xr.Dataset, tolerance: xr.Dataset | None, evidence: xr.Dataset | None
-) -> xr.Dataset:
-    """Return the group ``decision`` with states of limits and verdicts that the evidence carries.
-
-    ``state (model, threshold)`` is by ``prob_within`` of the tolerance, at its confidence; without
-    these probabilities there is none. Limits of tails that the evidence does not tell are exceeded
-    by the bootstrap alone, and kept by nothing; the verdict on such a model follows from its
-    limits.
-    """
-    if "verdict" not in decision or tolerance is None or evidence is None:
-        return decision
-    is_decided = find_decided(tolerance, evidence)
-    if "prob_within" in tolerance:
-        chance, error_rate = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
-        by_fit = verdicts(chance >= 1.0 - error_rate, chance <= error_rate)
-        tolerance = tolerance.assign(state=by_fit.where(is_decided, tolerance["state"]))
-    restricted = restrict_verdicts(tolerance, evidence).drop_attrs(deep=True)
-    if "prob_within" in tolerance:
-        decision = decision.assign(state=restricted["state"].transpose("model", "threshold"))
-    is_carried = carries_verdict(tolerance, evidence)
-    if bool(is_carried.all()):
-        return decision
-    return decision.assign(verdict=decision["verdict"].where(is_carried, restricted["verdict"]))
 
 
 def limited_metric(label: str) -> str:

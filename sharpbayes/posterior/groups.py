@@ -7,7 +7,8 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import label_scores
 from sharpbayes.analysis.study import PanelStudy
-from sharpbayes.analysis.tolerance import restrict_decision, tolerance_limits, tolerated_values
+from sharpbayes.analysis.tolerance import tolerance_limits, tolerated_values
+from sharpbayes.analysis.tolerance_evidence import restrict_decision
 from sharpbayes.metrics.panel.comparison import admissible
 from sharpbayes.posterior.careless import careless_groups
 from sharpbayes.posterior.crowd import CrowdMetrics, posterior_population, unknown_labels_note
@@ -119,14 +120,20 @@ def panel_groups(
 
 
 def _posterior_tolerance(profile: xr.Dataset, measured: Groups, weights: Weights) -> Groups:
-    """Return the group ``tolerance`` with the probability that each limit is kept, if any."""
+    """Return the group ``tolerance`` with the probability that each limit is kept, if any.
+
+    ``prob_within_unseen`` is that with ``unseen_end_rise`` added to every draw.
+    """
     if weights.tolerance is None:
         return {}
-    limits = tolerance_limits(weights.tolerance)
+    tolerance, limits = measured["tolerance"], tolerance_limits(weights.tolerance)
     values = tolerated_values(profile, weights.tolerance)
-    within = admissible(values, limits).where(values.notnull())
-    probability = within.mean(["chain", "draw"], skipna=False).transpose("model", "threshold")
-    return {"tolerance": measured["tolerance"].assign(prob_within=probability.drop_attrs())}
+    raised = values + tolerance["unseen_end_rise"]
+    for name, value in {"prob_within": values, "prob_within_unseen": raised}.items():
+        within = admissible(value, limits).where(value.notnull())
+        probability = within.mean(["chain", "draw"], skipna=False).transpose("model", "threshold")
+        tolerance = tolerance.assign({name: probability.drop_attrs()})
+    return {"tolerance": tolerance}
 
 
 def _add_debiased(

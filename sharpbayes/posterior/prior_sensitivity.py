@@ -13,7 +13,7 @@ from operator import add
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.tolerance import carries_verdict
+from sharpbayes.analysis.tolerance_evidence import carries_verdict, relies_on_fit
 from sharpbayes.bayes.predict.log_prior import log_prior
 from sharpbayes.bayes.predict.psis import largest_good_k
 from sharpbayes.bayes.predict.replication import joint_log_likelihood
@@ -158,6 +158,7 @@ def _restrict(table: xr.Dataset, groups: Mapping[str, xr.Dataset]) -> xr.Dataset
     if "verdict" not in table or "evidence" not in groups:
         return table
     stands = carries_verdict(groups["tolerance"], groups["evidence"])
+    stands &= ~relies_on_fit(groups["tolerance"]).any("threshold")
     if bool(stands.all()):
         return table
     verdict = table["verdict"].where(stands, groups["decision"]["verdict"])

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sharpbayes.analysis.tolerance_evidence import relies_on_fit
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
 from sharpbayes.report.claims import COMPARED, has_means, has_other_judges, is_recommended
@@ -52,7 +53,9 @@ def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
         yield f"{BY_JUDGES.capitalize()}: {by_judges}."
     else:
         yield f"The tolerance decided{confidence}: {by_judges}."
-    if not _has_probabilities(view):
+    if _has_probabilities(view):
+        yield from fit_alone_sentences(view, models)
+    else:
         yield from _own_prompts_sentences(view, models)
         yield from _unseen_end_sentences(view, models)
 
@@ -122,6 +125,32 @@ def _unseen_end_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
         f"{number(rise, 1)}: so few prompts do not exclude them."
         f"{enough if np.isfinite(prompts) else ''}"
     )
+
+
+def fit_alone_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
+    """Yield which models keep a tolerance by a fit, which observed answers do not show."""
+    if "tolerance/prob_within_unseen" not in view or "decision/verdict" not in view:
+        return
+    table, decision = (
+        view.group(name).sel(model=list(models)) for name in ("tolerance", "decision")
+    )
+    by_fit = decision["prob_admissible"] >= float(table.attrs["confidence"])
+    is_open = by_fit & (decision["verdict"] == CANNOT_TELL)
+    relies = relies_on_fit(table)
+    is_beyond = (relies & (table["observed"] > table["limit"])).any("threshold")
+    if names := labels_where(is_open & is_beyond):
+        its, values = ("its", "exceeds") if len(names) == 1 else ("their", "exceed")
+        yield (
+            f"By the fit {join_names(names)} would keep it, but {its} observed CVaR of log-risk "
+            f"{values} the limit."
+        )
+    if names := labels_where(is_open & relies.any("threshold") & ~is_beyond):
+        rise = float(table["unseen_end_rise"].sel(model=names).max())
+        yield (
+            f"By the fit {join_names(names)} would keep it. No observed answer is at the end of "
+            "the scale, and how rare such answers are the fit takes from the other scores; so few "
+            f"prompts do not exclude as many as raise CVaR by {number(rise, 1)}."
+        )
 
 
 def tolerance_beyond_tails(view: View, models: Sequence[str]) -> Iterator[str]:

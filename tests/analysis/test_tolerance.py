@@ -7,12 +7,15 @@ import pytest
 import xarray as xr
 
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.analysis.tolerance import keeps_tolerance, restrict_decision, restrict_verdicts
+from sharpbayes.analysis.tolerance import keeps_tolerance
+from sharpbayes.analysis.tolerance_evidence import restrict_decision, restrict_verdicts
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.page import page_text
+from sharpbayes.report.panel_decision import fit_alone_sentences
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.catalogue import report_tables
+from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.weights_by_hand import weights_by_hand
 from sharpbayes.spec.weights import Tolerance
 from sharpbayes.workflows.check import check
@@ -207,7 +210,11 @@ def test_a_fit_does_not_keep_the_limit_of_a_category_that_its_prompts_do_not_tel
     is_of_m0 = (tolerance["model"] == "m0") & (tolerance["threshold"] == "category age")
     state = tolerance["state"].where(~is_of_m0, "cannot tell")
     tolerance = tolerance.assign(
-        tells_tail=~is_of_m0, state=state, prob_within=xr.ones_like(tolerance["observed"])
+        tells_tail=~is_of_m0,
+        state=state,
+        observed=xr.zeros_like(tolerance["observed"]),
+        prob_within=xr.ones_like(tolerance["observed"]),
+        prob_within_unseen=xr.ones_like(tolerance["observed"]),
     )
     decision = tolerance[["verdict"]].where(False, "admissible")
     decided = restrict_decision(decision, tolerance, carried)
@@ -215,6 +222,39 @@ def test_a_fit_does_not_keep_the_limit_of_a_category_that_its_prompts_do_not_tel
     assert verdicts == ["cannot tell", "admissible"]
     states = decided["state"].sel(model="m0").values.tolist()
     assert states == ["admissible", "admissible", "admissible", "cannot tell"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, ""),
+        ({"prob_within_unseen": 0.5}, "By the fit m0 would keep it. No observed answer is at"),
+        (
+            {"observed": 99.0},
+            "By the fit m0 would keep it, but its observed CVaR of log-risk exceeds",
+        ),
+    ],
+)
+def test_a_fit_alone_does_not_keep_a_limit_on_a_tail(results, change, told):
+    """It takes from other scores how rare answers at the end of the scale are."""
+    evidence = results["evidence"].to_dataset().assign_attrs(carried='["admissible"]')
+    tolerance = results["tolerance"].to_dataset()
+    one = xr.ones_like(tolerance["observed"])
+    sure = {"observed": 0.0, "prob_within": 1.0, "prob_within_unseen": 1.0} | change
+    tolerance = tolerance.assign({name: one * value for name, value in sure.items()})
+    tolerance["unseen_end_rise"] = one
+    decision = tolerance[["verdict"]].where(False, "admissible")
+    decision = decision.assign(prob_admissible=one.isel(threshold=0, drop=True))
+    decided = restrict_decision(decision, tolerance, evidence)
+    verdict = decided["verdict"].sel(model="m0").item()
+    assert verdict == ("cannot tell" if told else "admissible")
+    state = decided["state"].sel(model="m0")
+    assert state.sel(threshold="cvar").item() == verdict
+    assert state.sel(threshold="mean").item() == "admissible"
+    view = View(xr.DataTree.from_dict({"/tolerance": tolerance, "/decision": decided}))
+    sentences = list(fit_alone_sentences(view, ["m0"]))
+    assert len(sentences) == bool(told)
+    assert not told or sentences[0].startswith(told)
 
 
 def test_own_prompts_are_no_reason_where_a_category_does_not_tell_its_tail(tmp_path):
@@ -247,7 +287,7 @@ def test_a_fit_decides_limits_of_means_where_the_tail_tells_nothing(results):
     assert plain["verdict"].sel(model="m2").item() == "cannot tell"
     assert "state" not in plain
     told = results["evidence"].to_dataset().assign_attrs(carried='["admissible"]')
-    assert restrict_decision(decision, tolerance, told) is decision
+    xr.testing.assert_identical(restrict_decision(decision, tolerance, told), decision)
     by_fit = restrict_decision(decision, tolerance.assign(prob_within=chance), told)
     assert by_fit["verdict"].equals(decision["verdict"])
     assert by_fit["state"].sel(model="m0", threshold="cvar").item() == "not admissible"

@@ -1,0 +1,101 @@
+"""Which limits of a tolerance the evidence of a study shows to be kept or exceeded."""
+
+import json
+
+import xarray as xr
+
+from sharpbayes.analysis.prompt_counts import has_mean
+from sharpbayes.analysis.tolerance import limited_metric
+from sharpbayes.metrics.panel.comparison import VERDICTS, verdicts
+from sharpbayes.metrics.panel.profile import MEANS
+
+
+def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset:
+    """Return the group ``tolerance`` with states and verdicts that the evidence carries.
+
+    Where the evidence does not carry ``admissible``, no limit of a tail is kept, and no limit of a
+    category whose prompts do not tell its tail. It can be exceeded all the same: an interval of a
+    tail that misses lies too low. With fewer than 20 prompts no limit is kept or exceeded.
+    """
+    is_carried = find_decided(tolerance, evidence) | (tolerance["state"] == VERDICTS[1])
+    if not _carries_tails(evidence):
+        has_means = has_mean(evidence, alpha=float(evidence.attrs["alpha"]))
+        is_carried &= evidence["model"].copy(data=has_means)
+    if bool(is_carried.all()):
+        return tolerance
+    is_carried = is_carried.transpose(*tolerance["state"].dims)
+    state = tolerance["state"].where(is_carried, VERDICTS[-1])
+    kept, exceeded = (state == word for word in VERDICTS[:2])
+    verdict = verdicts(kept.all("threshold"), exceeded.any("threshold"))
+    return tolerance.assign(state=state, verdict=verdict)
+
+
+def find_decided(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.DataArray:
+    """Return which limits intervals and fits decide with this evidence, over (model, threshold).
+
+    Limits of means, and those of tails that the evidence tells.
+    """
+    tells = xr.zeros_like(tolerance["state"], dtype=bool)
+    if _carries_tails(evidence):
+        # Results of earlier versions do not say it of categories.
+        tells = tolerance.get("tells_tail", ~tells)
+    return tells | tolerance["threshold"].isin([*MEANS])
+
+
+def carries_verdict(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.DataArray:
+    """Return the models whose verdict is by all limits together, over (model).
+
+    The evidence tells every tail that a limit is about.
+    """
+    is_decided: xr.DataArray = find_decided(tolerance, evidence).all("threshold")
+    return is_decided & _carries_tails(evidence)
+
+
+def _carries_tails(evidence: xr.Dataset) -> bool:
+    """Whether the evidence tells the tails of all prompts that limits are about."""
+    return "admissible" in json.loads(evidence.attrs["carried"])
+
+
+def restrict_decision(
+    decision: xr.Dataset, tolerance: xr.Dataset | None, evidence: xr.Dataset | None
+) -> xr.Dataset:
+    """Return the group ``decision`` with states of limits and verdicts that the evidence carries.
+
+    ``state (model, threshold)`` is by ``prob_within`` of the tolerance, at its confidence; without
+    these probabilities there is none. Limits of tails that the evidence does not tell are exceeded
+    by the bootstrap alone, and kept by nothing; the verdict on such a model follows from its
+    limits. Where a verdict :func:`relies_on_fit`, it is that neither is shown.
+    """
+    if "verdict" not in decision or tolerance is None or evidence is None:
+        return decision
+    relies = relies_on_fit(tolerance)
+    if "prob_within" in tolerance:
+        chance, error_rate = tolerance["prob_within"], 1.0 - float(tolerance.attrs["confidence"])
+        by_fit = verdicts((chance >= 1.0 - error_rate) & ~relies, chance <= error_rate)
+        is_decided = find_decided(tolerance, evidence)
+        tolerance = tolerance.assign(state=by_fit.where(is_decided, tolerance["state"]))
+    restricted = restrict_verdicts(tolerance, evidence).drop_attrs(deep=True)
+    if "prob_within" in tolerance:
+        decision = decision.assign(state=restricted["state"].transpose("model", "threshold"))
+    is_carried = carries_verdict(tolerance, evidence)
+    verdict = decision["verdict"].where(is_carried, restricted["verdict"])
+    is_shown = ~relies.any("threshold") | (verdict != VERDICTS[0])
+    return decision.assign(verdict=verdict.where(is_shown, VERDICTS[-1]))
+
+
+def relies_on_fit(tolerance: xr.Dataset) -> xr.DataArray:
+    """Return which limits a fit alone can call kept, over (model, threshold).
+
+    They are about CVaR of log-risk, and the observed value is beyond, or it is within only if no
+    answer is at the end of the scale, where prompts show none. How rare such answers are a fit
+    takes from the other scores: with ``prob_within_unseen``, the probability of the limit with
+    what answers that prompts can miss add, it need not.
+    """
+    is_about = [limited_metric(str(name)) == "cvar" for name in tolerance["threshold"].to_numpy()]
+    limit, unseen = tolerance["limit"], tolerance["unseen_end_rise"]
+    if "prob_within_unseen" in tolerance:
+        is_sure = tolerance["prob_within_unseen"] >= float(tolerance.attrs["confidence"])
+    else:
+        is_sure = tolerance["bounds"].sel(bound="upper", drop=True) + unseen <= limit
+    relies = (tolerance["observed"] > limit) | ((unseen > 0) & ~is_sure)
+    return (relies & limit.copy(data=is_about)).transpose("model", "threshold")
