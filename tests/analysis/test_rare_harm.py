@@ -94,7 +94,9 @@ def test_means_that_many_prompts_carry_are_as_they_were(tmp_path):
         one, other = bootstrapped.interval(name), alone.interval(name)
         xr.testing.assert_identical(one.isel(model=[1, 2]), other.isel(model=[1, 2]))
         assert (one.isel(model=0) != other.isel(model=0)).any(), name
-    xr.testing.assert_identical(bootstrapped.interval("cvar"), alone.interval("cvar"))
+    tails = [of.interval("cvar") for of in (bootstrapped, alone)]
+    upper, upper_alone = (tail.sel(bound="upper") for tail in tails)
+    xr.testing.assert_identical(upper, upper_alone)
     plenty = build_profile_plan(read_study(files_of(tmp_path, harmful([50, 60, 70]))))
     assert bootstrap_profile(plenty).rare_harm is None
 

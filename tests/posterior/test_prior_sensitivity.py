@@ -117,9 +117,14 @@ def test_a_verdict_that_a_prior_moves_is_found():
     # Where the evidence does not carry a verdict, no prior has another one than the decision has.
     models = table["model"]
     decided = models.copy(data=["not admissible", *["cannot tell"] * (models.size - 1)])
+    one = xr.ones_like(models, dtype=float).expand_dims(threshold=["cvar"])
+    bounds = one.expand_dims(bound=["lower", "upper"])
+    tolerance = xr.Dataset(
+        {"limit": ("threshold", [1.55]), "observed": one, "unseen_end_rise": 0 * one}
+    ).assign(bounds=bounds)
     restricted = {
         "evidence": xr.Dataset(attrs={"carried": "[]"}),
-        "tolerance": decided.expand_dims(threshold=["cvar"]).to_dataset(name="state"),
+        "tolerance": tolerance.assign(state=decided.expand_dims(threshold=["cvar"])),
         "decision": decided.to_dataset(name="verdict"),
     }
     table = prior_sensitivity(metrics, groups | restricted, draws, level=0.95)

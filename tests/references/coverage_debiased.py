@@ -7,6 +7,7 @@ time; ``--studies`` is the number of each world, in batches of 25). Finished stu
 
 import argparse
 import csv
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,11 @@ import xarray as xr
 from sharpbayes.metrics.panel.debiased import (
     influence_interval,
     labelled_gap,
-    pairwise,
     ppi_cvar,
     ppi_mean,
 )
 from sharpbayes.metrics.stats.multiplicity import holm
+from sharpbayes.metrics.stats.pairs import pairwise_difference
 from tests.references.provenance import record_run
 
 SEED, LEVEL, ALPHA = 20261122, 0.95, 0.95
@@ -136,7 +137,10 @@ def compare(table, truth, about, fails):
     """Rows of errors, covered intervals and widths of models and of their differences."""
     world, number, first, estimator = about
     true = xr.DataArray(truth, dims=("metric", "model"))
-    for kind, change in (("", lambda x: x), ("difference of ", pairwise)):
+    for kind, change in (
+        ("", lambda x: x),
+        ("difference of ", partial(pairwise_difference, dim="model")),
+    ):
         estimate, influence, right = map(change, (table["estimate"], table["influence"], true))
         freedom = table["freedom"]
         freedom = np.minimum(freedom, freedom.rename(model="other")) if kind else freedom

@@ -39,7 +39,7 @@ from sharpbayes.bayes.sampling.convergence import rhat_and_ess, stack_parameters
 from sharpbayes.bayes.sampling.geometry import choose_weights, set_weights
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.metrics.panel.debiased import pairwise
+from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.posterior.debiased import join_posterior, posterior_column
 from sharpbayes.posterior.judge_bias import human_draws
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
@@ -199,7 +199,7 @@ def compare(table: xr.Dataset, truth: np.ndarray) -> Iterator[tuple[object, ...]
         ("", ("estimate", "interval"), {}),
         ("difference of ", ("difference", "difference_interval"), pairs),
     ):
-        true = pairwise(right) if kind else right
+        true = pairwise_difference(right, "model") if kind else right
         estimate, interval = (table[name] for name in names)
         low, high = interval.transpose("bound", ...)
         known = interval.notnull().all("bound")  # noqa: PD004 - xarray
