@@ -183,7 +183,7 @@ def _without_judges(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tup
     if PanelAnswer(view).has_other_judges:
         return NO, "Models were not judged alike, so that they cannot be compared."
     if any(len(names) == int(left_out.sum()) for names in alike_judges(view).values()):
-        return UNKNOWN, "All judges score alike: they count as one."
+        return UNKNOWN, "All judges score alike: leaving out one shows nothing."
     if sole_judges(view):
         return UNKNOWN, "Some judges scored answers alone: without them other prompts are left."
     return _panel_order(view, data, left_out) if has_rivals(view) else _only_model(view)

@@ -59,15 +59,17 @@ def alike_judges(view: View) -> dict[str, list[str]]:
 
 
 def _alike_judges(view: View) -> Iterator[str]:
-    """Which judges score alike, so that one of them says nothing that the others do not."""
+    """Which judges score alike, so that one of them may say nothing that the others do not."""
     for together, names in alike_judges(view).items():
         pairs = [f"{a} vs {b}" for a, b in combinations(names, 2)]
         overlap, equal = (view[f"judges/{x}"].sel(pair=pairs) for x in ("overlap", "equal_share"))
         cells = [dim for dim in overlap.dims if dim != "pair"]
         share = float(((overlap * equal).sum(cells) / overlap.sum(cells)).min())
         part = "all" if share == 1.0 else percent(share)
+        others = set(map(str, view.coordinate("panel/judge"))) - {*names}
+        instead = ", so that they are left out together too" if others else ""
         both, either = ("both", "either") if len(pairs) == 1 else ("two of them", "one of them")
         yield (
-            f"Judges {together} give the same score in {part} of what {both} scored: "
-            f"they count as one judge, and the answer without {either} says little."
+            f"Judges {together} give the same score in {part} of what {both} scored, as copies "
+            f"would: the answer without {either} shows little{instead}."
         )

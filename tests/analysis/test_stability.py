@@ -148,8 +148,9 @@ def test_a_judge_and_its_copy_are_left_out_together(tmp_path):
     worst = alone["dimension_cvar"].max("dimension")
     np.testing.assert_allclose(without["alike_worst_dimension"], worst, rtol=1e-12)
     sentences = answer(results)
-    [told] = [text for text in sentences if "count as one judge" in text]
+    [told] = [text for text in sentences if "as copies would" in text]
     assert told.startswith("Judges bob and cat give the same score in 9")
+    assert told.endswith("shows little, so that they are left out together too.")
     [depends] = [text for text in sentences if text.startswith("The answer depends on")]
     assert depends.startswith("The answer depends on the judges bob and cat: without them the ")
     [light] = [x for x in lights(results) if x.question.startswith("Stable")]
@@ -166,7 +167,7 @@ def test_judges_who_all_score_alike_show_nothing_of_one_another(tmp_path):
     [light] = [x for x in lights(results) if x.question.startswith("Stable")]
     assert (light.state, light.reason) == (
         "not known",
-        "All judges score alike: they count as one.",
+        "All judges score alike: leaving out one shows nothing.",
     )
 
 
