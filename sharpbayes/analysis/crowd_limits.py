@@ -42,16 +42,18 @@ def list_limits(evidence: xr.Dataset, responsiveness: xr.Dataset) -> Iterator[st
 
 def find_long_scales(responsiveness: xr.Dataset) -> xr.DataArray:
     """Return the groups that scored too few items for the scores of the scale, over (group)."""
-    items, scores = (
-        responsiveness["items"].sel(by=ALL, drop=True),
-        responsiveness.sizes.get("score", 0),
-    )
-    return items.copy(data=[is_too_long(items=int(n), scores=scores or 0) for n in items])
+    items, scores = responsiveness["items"].sel(by=ALL, drop=True), _count_scores(responsiveness)
+    return items.copy(data=[is_too_long(items=int(n), scores=scores) for n in items])
+
+
+def _count_scores(responsiveness: xr.Dataset) -> int:
+    """Number of scores of the scale; 0 where it is not known."""
+    return responsiveness.sizes.get("score", 0)
 
 
 def _long_scale(responsiveness: xr.Dataset, measured: xr.DataArray) -> Iterator[str]:
     """Groups that scored too few items for the scores of the scale."""
-    scores, cells = responsiveness.sizes.get("score", 0), responsiveness.sel(by=ALL, drop=True)
+    scores, cells = _count_scores(responsiveness), responsiveness.sel(by=ALL, drop=True)
     is_long = find_long_scales(responsiveness) & measured
     few, number = is_long["group"].to_numpy()[is_long].astype(str), cells["items"]
     if few.size:
@@ -59,8 +61,7 @@ def _long_scale(responsiveness: xr.Dataset, measured: xr.DataArray) -> Iterator[
         auc = float(cells["auc_roc"].sel(group=few[0]))
         yield (
             f"{describe_long_scale(items=int(number.sel(group=few[0])), scores=scores)}{who}; "
-            "AUC-ROC, "
-            f"{auc:.2f}, does not depend on it. {REMEDY[0].upper()}{REMEDY[1:]}."
+            f"AUC-ROC, {auc:.2f}, does not depend on it. {REMEDY[0].upper()}{REMEDY[1:]}."
         )
 
 

@@ -15,9 +15,9 @@ from sharpbayes.analysis.gate_study import (
     REFERENCE,
     Comparison,
 )
+from sharpbayes.analysis.limited_metrics import limited_metric, select_value
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.rare_differences import bound_rare_differences, raise_prompts_needed
-from sharpbayes.analysis.tolerance import limited_metric, select_value
 from sharpbayes.analysis.unseen_ends import SEEN_SHARE, shows_end
 from sharpbayes.errors import SpecError
 from sharpbayes.metrics.panel.evidence import tail_prompts

@@ -7,7 +7,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan, define_sub_indices
+from sharpbayes.analysis.limited_metrics import CATEGORY
+from sharpbayes.analysis.profile_plan import ProfilePlan, define_sub_indices
 from sharpbayes.analysis.tolerance import keeps_tolerance
 from sharpbayes.metrics.panel.missingness import (
     fill_bounds,

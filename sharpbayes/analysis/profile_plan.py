@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.limited_metrics import CATEGORY
 from sharpbayes.analysis.repeated_answers import apply_by_answers
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
@@ -32,8 +33,6 @@ INTERVAL_NOTE = (
     "model; they contain the sampling of prompts{and_samples}, not the choice of judges or noise "
     "in their ratings."
 )
-# Dimension of the CVaR of categories of prompts that have a limit.
-CATEGORY = "tolerated_category"
 KINDS = {"studentized": "studentized", "bca": "BCa", "percentile": "percentile"}
 
 

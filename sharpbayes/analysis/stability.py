@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.crowd_counts import count_labels, measure_responsiveness
+from sharpbayes.analysis.limited_metrics import select_value
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import join_names
@@ -64,7 +65,7 @@ def _other_metrics(groups: Mapping[str, xr.Dataset]) -> Iterator[xr.Dataset]:
     tables = [
         _compare(
             _without_judges(groups["judges"], name),
-            _observed(groups["profile"], name),
+            select_value(groups["profile"], name),
             lower_is_better=True,
         )
         for name in metrics
@@ -80,13 +81,6 @@ def _without_judges(judges: xr.Dataset, metric: str) -> xr.DataArray:
     if f"alike_{metric}" in judges:
         without.append(judges[f"alike_{metric}"].rename(judges_out="judge_out"))
     return xr.concat(without, "judge_out").transpose("judge_out", "model")
-
-
-def _observed(profile: xr.Dataset, metric: str) -> xr.DataArray:
-    """A metric of the study itself, over (model)."""
-    if metric == "worst_dimension":
-        return profile["dimension_cvar"].max("dimension", skipna=False).rename(metric)
-    return profile[metric]
 
 
 def crowd_stability(study: CrowdStudy) -> xr.Dataset:

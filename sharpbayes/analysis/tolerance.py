@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import xarray as xr
 
+from sharpbayes.analysis.limited_metrics import limited_metric, select_value
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
-from sharpbayes.analysis.profile_plan import CATEGORY, ProfilePlan
+from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import tells_tail
 from sharpbayes.analysis.unseen_ends import (
     SEEN_SHARE,
@@ -20,9 +21,6 @@ from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.metrics.stats.bounded_means import unseen_change
 from sharpbayes.metrics.stats.intervals import has_width
 from sharpbayes.spec.weights import Tolerance
-
-# Metrics of a profile by the kinds of limits and margins that have another name.
-METRICS = {"dimension": "dimension_cvar", "worst_dimension": "dimension_cvar", "category": "cvar"}
 
 # The prompts of each category by themselves, and their resamples.
 Resampled = Mapping[str, tuple[ProfilePlan, BootstrappedProfile]]
@@ -211,31 +209,9 @@ def _keep_prompts(plan: ProfilePlan, has_prompt: xr.DataArray) -> ProfilePlan:
     return replace(plan, table=plan.table.assign(values))
 
 
-def limited_metric(label: str) -> str:
-    """Return the metric of a profile that a limit or a margin is about, by its label.
-
-    >>> limited_metric("policy_score"), limited_metric("dimension bias")
-    ('policy_score', 'dimension_cvar')
-    """
-    kind = label.partition(" ")[0]
-    return METRICS.get(kind, kind)
-
-
 def limits_tails(tolerance: Tolerance) -> bool:
     """Return whether one of the limits is about a tail."""
     return any(limited_metric(label) in CVARS for label in tolerance.limits)
-
-
-def select_value(data: xr.Dataset, label: str) -> xr.DataArray:
-    """Return what a limit or a margin is about, by its label, such as ``dimension bias``."""
-    kind, _, name = label.partition(" ")
-    if kind == "worst_dimension":
-        return data["dimension_cvar"].max("dimension", skipna=False)
-    if kind == "dimension":
-        return data["dimension_cvar"].sel(dimension=name, drop=True)
-    if kind == "category":
-        return data["category_cvar"].sel({CATEGORY: name}, drop=True)
-    return data[label]
 
 
 def _select_resamples(resampled: Resampled, label: str) -> tuple[ProfilePlan, BootstrappedProfile]:

@@ -4,8 +4,8 @@ import json
 
 import xarray as xr
 
+from sharpbayes.analysis.limited_metrics import limited_metric
 from sharpbayes.analysis.prompt_counts import has_mean
-from sharpbayes.analysis.tolerance import limited_metric
 from sharpbayes.metrics.panel.comparison import VERDICTS, verdicts
 from sharpbayes.metrics.panel.profile import MEANS
 

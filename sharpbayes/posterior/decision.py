@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.tolerance import keeps_tolerance, select_value
+from sharpbayes.analysis.limited_metrics import select_value
+from sharpbayes.analysis.tolerance import keeps_tolerance
 from sharpbayes.metrics.panel.comparison import cvar_difference, tiers, tiers_by_overlap, verdicts
 from sharpbayes.metrics.stats.draws import DRAWS
 from sharpbayes.metrics.stats.ranks import is_lowest

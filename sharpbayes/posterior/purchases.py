@@ -114,17 +114,10 @@ def purchase_table(
                 *(_compare_models(criteria["prompts"][n]) for n in (1, 2))
             )
         else:
-            bought = pairwise_difference(
-                bought_criteria(metrics, draws, offer.name)[number].reset_coords(drop=True), "model"
-            )
+            bought = _compare_models(bought_criteria(metrics, draws, offer.name)[number])
             times = (1, 1) if offer.name == "people" else (1, 2)
             present, larger = (
-                pairwise_difference(
-                    enlarged_criteria(metrics, draws, offer.name, n)[number].reset_coords(
-                        drop=True
-                    ),
-                    "model",
-                )
+                _compare_models(enlarged_criteria(metrics, draws, offer.name, n)[number])
                 for n in times
             )
             share, error = remaining_share(present, larger, bought)

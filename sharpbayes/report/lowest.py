@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import xarray as xr
 
+from sharpbayes.analysis.limited_metrics import select_value
 from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
 from sharpbayes.report.metric_names import METRICS
@@ -22,9 +23,7 @@ CLOSE = 0.8
 
 def observed_lowest(view: View, metric: str) -> list[str]:
     """Return the models of lowest observed value, several where they are equal."""
-    if metric == "worst_dimension":
-        return lowest_models(view["profile/dimension_cvar"].max("dimension", skipna=False))
-    return lowest_models(view[f"profile/{metric}"])
+    return lowest_models(select_value(view.group("profile"), metric))
 
 
 def describe_observed_lowest(view: View, metric: str) -> str:

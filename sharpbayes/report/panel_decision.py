@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sharpbayes.analysis.limited_metrics import select_value
 from sharpbayes.analysis.tolerance_evidence import relies_on_fit
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
@@ -260,7 +261,7 @@ def worst_dimension_sentence(view: View, *, tells_tails: bool) -> str:
     start = f"The weights decide by the {CRITERIA['worst_dimension']}"
     if not tells_tails:
         return f"{start}, a tail that these prompts do not tell."
-    worst = view["profile/dimension_cvar"].max("dimension", skipna=False)
+    worst = select_value(view.group("profile"), "worst_dimension")
     names = lowest_models(worst)
     verb = "has" if len(names) == 1 else "share"
     return (

@@ -14,7 +14,6 @@ from sharpbayes.report.tables.crowd import ALL_ITEMS, SIGNIFICANT
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
 
-EVERYBODY = "all raters"
 # A change that is smaller rounds to 0.00.
 NO_CHANGE = 0.005
 # Of so many others the lowest came out lowest partly by chance.
@@ -109,18 +108,22 @@ def _order_by_experts(changed: xr.Dataset) -> str:
 
 def expert_movement(view: View, data: xr.Dataset) -> Movement | None:
     """Return how far HM of all raters moves without the expert who moves it most, if known."""
+    row = view.select({"metric": "hm", "group": "all"})
+    return _find_largest(data, row, "the responsiveness of all raters")
+
+
+def _find_largest(data: xr.Dataset, row: View, value: str) -> Movement | None:
+    """The largest movement of the value of a row of ``joint``; None where none is known."""
     if not data.sizes["setting"] or bool(data["movement"].isnull().all()):
         return None
     largest = data.isel(setting=int(abs(data["movement"]).argmax("setting")))
-    moved = float(largest["movement"])
-    row = view.select({"metric": "hm", "group": "all"})
     low, high = row["joint/bootstrap_interval"].to_numpy()
-    value = float(row["joint/observed"]) + moved
+    moved = float(row["joint/observed"]) + float(largest["movement"])
     return Movement(
         judge=str(largest["value"].item()),
-        value=f"the responsiveness of {EVERYBODY}",
-        change=moved,
-        is_outside=bool(value < low or value > high),
+        value=value,
+        change=float(largest["movement"]),
+        is_outside=bool(moved < low or moved > high),
     )
 
 
@@ -128,12 +131,14 @@ def _describe_movement(movement: Movement) -> str:
     """How far the responsiveness of all raters moves without one expert."""
     if abs(movement.change) < NO_CHANGE:
         return f"No single expert moves {movement.value} by {NO_CHANGE:g} or more."
+    return f"Without expert {movement.judge} {_name_change(movement)}."
+
+
+def _name_change(movement: Movement) -> str:
+    """What moves, in which direction and how far."""
     direction = "rises" if movement.change > 0 else "falls"
     how = "beyond its interval" if movement.is_outside else "which is the largest change"
-    return (
-        f"Without expert {movement.judge} {movement.value} {direction} by "
-        f"{number(abs(movement.change), 2)}, {how}."
-    )
+    return f"{movement.value} {direction} by {number(abs(movement.change), 2)}, {how}"
 
 
 def sole_experts(view: View) -> dict[str, float]:
@@ -353,27 +358,14 @@ def _unchanged(view: View, metric: str, movement: Movement | None, subject: str)
         yield f"{start} {movement.value} by {NO_CHANGE:g} or more."
     else:
         joined = f"{stays}{', but' if movement.is_outside else ';'} without"
-        direction = "rises" if movement.change > 0 else "falls"
-        how = "beyond its interval" if movement.is_outside else "which is the largest change"
-        yield (
-            f"{joined if stays else 'Without'} "
-            f"{name_raters('judge', [movement.judge], together=alike_judges(view))} "
-            f"{movement.value} {direction} by {number(abs(movement.change), 2)}, {how}."
-        )
+        without = name_raters("judge", [movement.judge], together=alike_judges(view))
+        yield f"{joined if stays else 'Without'} {without} {_name_change(movement)}."
 
 
 def largest_movement(view: View, judges: xr.Dataset, metric: str, first: str) -> Movement | None:
     """Return how far a metric of a model moves without the judge who moves it most, if known."""
-    if metric not in view["joint/metric"] or bool(judges["movement"].isnull().all()):
+    if metric not in view["joint/metric"]:
         return None
-    largest = judges.isel(setting=int(abs(judges["movement"]).argmax("setting")))
     name = view.text("{cvar}") if metric == "cvar" else METRICS[metric]
     row = view.select({"metric": metric, "model": first})
-    low, high = row["joint/bootstrap_interval"].to_numpy()
-    moved = float(row["joint/observed"]) + float(largest["movement"])
-    return Movement(
-        judge=str(largest["value"].item()),
-        value=f"the observed {name} of {first}",
-        change=float(largest["movement"]),
-        is_outside=bool(moved < low or moved > high),
-    )
+    return _find_largest(judges, row, f"the observed {name} of {first}")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from sharpbayes.errors import join_names
+from sharpbayes.metrics.panel.concordance import pool_equal_share
 from sharpbayes.report.tables.crowd import EVERYONE
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
@@ -62,9 +63,8 @@ def _alike_judges(view: View) -> Iterator[str]:
     """Which judges score alike, so that one of them may say nothing that the others do not."""
     for together, names in alike_judges(view).items():
         pairs = [f"{a} vs {b}" for a, b in combinations(names, 2)]
-        overlap, equal = (view[f"judges/{x}"].sel(pair=pairs) for x in ("overlap", "equal_share"))
-        cells = [dim for dim in overlap.dims if dim != "pair"]
-        share = float(((overlap * equal).sum(cells) / overlap.sum(cells)).min())
+        scored = view.group("judges")[["equal_share", "overlap"]].sel(pair=pairs)
+        share = float(pool_equal_share(scored).min())
         part = "all" if share == 1.0 else percent(share)
         others = set(map(str, view.coordinate("panel/judge"))) - {*names}
         instead = ", so that they are left out together too" if others else ""

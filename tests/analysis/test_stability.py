@@ -83,11 +83,15 @@ def test_equal_models_are_all_the_lowest():
     assert panel_stability({"profile": xr.Dataset({"cvar": cvar})}).sizes == {}
 
 
+def copy_quickstart_crowd(folder):
+    """Copy the files of the shipped crowd; return the path of its study."""
+    for path in find("studies", "quickstart_crowd").parent.glob("quickstart_crowd*"):
+        shutil.copy(path, folder)
+    return folder / "quickstart_crowd.toml"
+
+
 def test_without_an_expert_is_the_study_of_the_other_experts(tmp_path):
-    folder = find("studies", "quickstart_crowd").parent
-    for path in folder.glob("quickstart_crowd*"):
-        shutil.copy(path, tmp_path)
-    study = tmp_path / "quickstart_crowd.toml"
+    study = copy_quickstart_crowd(tmp_path)
     table = measure(load_study(study, overrides=SMALL))["stability"].to_dataset()
     assert table["value"].values.tolist() == ["e1", "e2", "e3", "e4", "e5"]
     assert table["sole_share"].values.tolist() == [0.0] * 5
@@ -101,8 +105,7 @@ def test_without_an_expert_is_the_study_of_the_other_experts(tmp_path):
 
 
 def test_the_share_of_items_that_an_expert_alone_labelled_is_kept(tmp_path):
-    for path in find("studies", "quickstart_crowd").parent.glob("quickstart_crowd*"):
-        shutil.copy(path, tmp_path)
+    copy_quickstart_crowd(tmp_path)
     file = tmp_path / "quickstart_crowd_experts.csv"
     labels = pd.read_csv(file)
     items = sorted(labels["item"].unique())
@@ -220,8 +223,7 @@ def test_stability_is_of_the_worst_dimension_where_weights_decide_by_it(tmp_path
 
 
 def test_an_expert_who_labels_the_wrong_way_round_is_named(tmp_path):
-    for path in find("studies", "quickstart_crowd").parent.glob("quickstart_crowd*"):
-        shutil.copy(path, tmp_path)
+    copy_quickstart_crowd(tmp_path)
     file = tmp_path / "quickstart_crowd_experts.csv"
     labels = pd.read_csv(file)
     names = sorted(labels["label"].unique())
@@ -239,8 +241,7 @@ def test_an_expert_who_labels_the_wrong_way_round_is_named(tmp_path):
 
 
 def test_a_rater_who_was_entered_twice_is_named(tmp_path):
-    for path in find("studies", "quickstart_crowd").parent.glob("quickstart_crowd*"):
-        shutil.copy(path, tmp_path)
+    copy_quickstart_crowd(tmp_path)
     file = tmp_path / "quickstart_crowd.csv"
     ratings = pd.read_csv(file)
     first = ratings["rater"].iloc[0]

@@ -86,6 +86,23 @@ def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Da
     return xr.concat(pairs, "pair")
 
 
+def pool_equal_share(pairs: xr.Dataset) -> xr.DataArray:
+    """Return the share of everything that both judges of a pair scored with the same value.
+
+    Of ``equal_share`` and ``overlap`` of :func:`concordance`, over (pair, ...), it is in [0, 1]
+    over (pair); NaN where they scored nothing in common.
+
+    Source: none; raw agreement.
+
+    >>> shares = {"equal_share": ("pair", [0.5]), "overlap": ("pair", [4])}
+    >>> pool_equal_share(xr.Dataset(shares)).values
+    array([0.5])
+    """
+    cells = [dim for dim in pairs["overlap"].dims if dim != "pair"]
+    overlap = pairs["overlap"]
+    return (pairs["equal_share"] * overlap).sum(cells) / overlap.sum(cells)
+
+
 def alike_judges(judges: Sequence[str], pairs: xr.Dataset) -> list[list[str]]:
     """Return the sets of judges who score alike, each in the order of the judges.
 
@@ -104,9 +121,9 @@ def alike_judges(judges: Sequence[str], pairs: xr.Dataset) -> list[list[str]]:
     """
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - quick without it
 
-    cells = [dim for dim in pairs["overlap"].dims if dim != "pair"]
-    share = (pairs["equal_share"] * pairs["overlap"]).sum(cells) / pairs["overlap"].sum(cells)
-    alike = (share >= EQUAL_SHARE) & (pairs["concordance_mean"].min("dimension") >= EQUAL_ORDER)
+    alike = (pool_equal_share(pairs) >= EQUAL_SHARE) & (
+        pairs["concordance_mean"].min("dimension") >= EQUAL_ORDER
+    )
     adjacency = np.zeros((len(judges),) * 2, dtype=bool)
     adjacency[np.triu_indices(len(judges), k=1)] = alike.to_numpy()
     _, member = connected_components(adjacency, directed=False)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import xarray as xr
 
+from sharpbayes.analysis.limited_metrics import select_value
 from sharpbayes.report.approval import is_past
 from sharpbayes.report.claims import evidence_texts, has_other_judges, is_recommended
 from sharpbayes.report.human_scoring import HUMAN_DECISION
@@ -91,8 +92,6 @@ def _order(values: xr.DataArray) -> str:
 
 def _observed_criterion(node: xr.DataTree) -> tuple[str, xr.DataArray]:
     """What the weights of some results compare models by, and it by model as observed."""
-    from sharpbayes.analysis.tolerance import select_value  # noqa: PLC0415 - slow to load
-
     by = str(read_weights(node).get("decision", {}).get("by", "cvar"))
     return by, select_value(node["profile"].to_dataset(), by)
 

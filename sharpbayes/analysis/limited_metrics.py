@@ -1,0 +1,30 @@
+"""Which metric of a profile a limit, a margin or a decision is about, by its label."""
+
+import xarray as xr
+
+# Dimension of the CVaR of categories of prompts that have a limit.
+CATEGORY = "tolerated_category"
+# Metrics of a profile by the kinds of limits and margins that have another name.
+METRICS = {"dimension": "dimension_cvar", "worst_dimension": "dimension_cvar", "category": "cvar"}
+
+
+def limited_metric(label: str) -> str:
+    """Return the metric of a profile that a limit or a margin is about, by its label.
+
+    >>> limited_metric("policy_score"), limited_metric("dimension bias")
+    ('policy_score', 'dimension_cvar')
+    """
+    kind = label.partition(" ")[0]
+    return METRICS.get(kind, kind)
+
+
+def select_value(data: xr.Dataset, label: str) -> xr.DataArray:
+    """Return what a limit or a margin is about, by its label, such as ``dimension bias``."""
+    kind, _, name = label.partition(" ")
+    if kind == "worst_dimension":
+        return data["dimension_cvar"].max("dimension", skipna=False)
+    if kind == "dimension":
+        return data["dimension_cvar"].sel(dimension=name, drop=True)
+    if kind == "category":
+        return data["category_cvar"].sel({CATEGORY: name}, drop=True)
+    return data[label]
