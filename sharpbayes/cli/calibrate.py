@@ -44,7 +44,6 @@ def calibrate(
 ) -> None:
     """Fit ratings with known truth at this design, and test whether fits are calibrated."""
     from sharpbayes.report.document import group_document  # noqa: PLC0415 - start-up
-    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.calibrate import calibrate as calibrate_study  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.calibrate import simulate_looks  # noqa: PLC0415 - start-up
 
@@ -68,5 +67,5 @@ def calibrate(
         group = "calibration" if peek is None else "peeking"
         print_json(group_document(results, group, without="simulation", files=paths))
     else:
-        outputs.show_tables(report_tables(results)[: 1 if quiet else None])
+        outputs.show_answer(results, tables=1 if quiet else None)
     outputs.exit_if_not_converged(results)

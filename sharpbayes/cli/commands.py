@@ -235,7 +235,6 @@ def compare(
     """Compare models of the same ratings by how well they predict what was left out."""
     from sharpbayes.cli.releases import name_release  # noqa: PLC0415 - start-up
     from sharpbayes.report.document import group_document  # noqa: PLC0415 - start-up
-    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.compare import compare as compare_results  # noqa: PLC0415 - start-up
 
     paths = {name_release(path): path for path in results}
@@ -249,7 +248,7 @@ def compare(
     if as_json:
         print_json(group_document(comparison, "comparison", without="unit", files=files))
     else:
-        outputs.show_tables(report_tables(comparison)[: 1 if quiet else None])
+        outputs.show_answer(comparison, tables=1 if quiet else None)
 
 
 def weigh(
@@ -263,7 +262,6 @@ def weigh(
 ) -> None:
     """Put other weights over stored results, without the data and without a new fit."""
     from sharpbayes.report.document import weighed_document  # noqa: PLC0415 - start-up
-    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.weigh import named_weights  # noqa: PLC0415 - start-up
 
@@ -282,8 +280,7 @@ def weigh(
     if as_json:
         print_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
     else:
-        tables = report_tables(weighed)
-        outputs.show_tables(tables[:DECIDING_TABLES] if quiet else tables)
+        outputs.show_answer(weighed, tables=DECIDING_TABLES if quiet else None)
 
 
 def report(

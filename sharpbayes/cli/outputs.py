@@ -91,6 +91,16 @@ def show_report(results: "xr.DataTree") -> None:
     show_tables(report_tables(results))
 
 
+def show_answer(results: "xr.DataTree", *, tables: int | None) -> None:
+    """Print the answer of ``weigh``, ``compare`` or ``calibrate`` and the first of its tables."""
+    from sharpbayes.report.screen import wrap_texts  # noqa: PLC0415 - start-up
+    from sharpbayes.report.summary import answer  # noqa: PLC0415 - start-up
+    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
+
+    print_text(f"{wrap_texts([*answer(results)], terminal_width())}\n")
+    show_tables(report_tables(results)[:tables])
+
+
 def save_outputs(
     results: "xr.DataTree",
     target: Path | None = None,

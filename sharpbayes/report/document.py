@@ -61,13 +61,14 @@ def group_document(
     return {
         "title": results.attrs["title"],
         "status": results.attrs["status"],
+        "answer": list(answer(results)),
         "files": [str(file) for file in files],
         group: _group(data.drop_vars(dropped)),
     }
 
 
 def weighed_document(weighed: xr.DataTree) -> dict[str, Any]:
-    """Return ``{"weights": {name: {"profile": {variable: {model: value}}, ...}}}`` for JSON.
+    """Return ``{"answer", "weights": {name: {"profile": {variable: {model: value}}, ...}}}``.
 
     Posterior draws are given as ``mean``, ``lower`` and ``upper``, in ``posterior_profile`` for
     example. ``limits`` is what the evidence does not carry, ``left_out`` what results without
@@ -81,7 +82,7 @@ def weighed_document(weighed: xr.DataTree) -> dict[str, Any]:
         | {str(group): _group(_without_draws(data)) for group, data in node.children.items()}
         for name, node in weighed.children.items()
     }
-    return attributes | {"weights": weights}
+    return attributes | {"answer": list(answer(weighed)), "weights": weights}
 
 
 def _limits(node: xr.DataTree) -> dict[str, list[str]]:

@@ -3,7 +3,7 @@
 The terminal, the page and :class:`Summary` in a notebook say the same words.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -11,9 +11,20 @@ from pathlib import Path
 import xarray as xr
 
 from sharpbayes.errors import format_count, format_list, join_names
+from sharpbayes.report.calibration_answer import calibration_answer, peeking_answer
+from sharpbayes.report.comparison_answer import comparison_answer
 from sharpbayes.report.crowd_answer import crowd_answer
 from sharpbayes.report.history_answer import has_fits, history_answer
-from sharpbayes.report.layout import HISTORY, has_converged, list_open_checks, results_kind
+from sharpbayes.report.layout import (
+    CALIBRATION,
+    COMPARISON,
+    HISTORY,
+    PEEKING,
+    WEIGHED,
+    has_converged,
+    list_open_checks,
+    results_kind,
+)
 from sharpbayes.report.panel_answer import panel_answer
 from sharpbayes.report.tables.catalogue import report_tables, tables_after_run
 from sharpbayes.report.tables.crowd import ALL_ITEMS
@@ -24,6 +35,7 @@ from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.slopes import slope_sentences
 from sharpbayes.report.tables.table import Table
 from sharpbayes.report.updates import update_sentences
+from sharpbayes.report.weighing_answer import weighing_answer
 from sharpbayes.report.wording import (
     NOT_COMPARED,
     is_approximate,
@@ -69,25 +81,15 @@ CROWD_LIMITS = (
 )
 # What a history says of its intervals where no release was fitted.
 NO_FITS = "No release was fitted: what intervals contain is in the results of each release."
-# What results of other commands than `measure` and `fit` are.
-OTHER_COMMANDS = {
-    "weigh": (
-        "These are results of `sharpbayes weigh`: stored results under other weights.",
-        "Their tables compare the weights.",
-    ),
-    "compare": (
-        "These are results of `sharpbayes compare`: fits of the same ratings.",
-        "Their table ranks the fits by leave-one-out prediction.",
-    ),
-    "calibrate": (
-        "These are results of `sharpbayes calibrate`: fits of ratings with known truth.",
-        "Their table tells whether the fits are calibrated.",
-    ),
-    "peek": (
-        "These are results of `sharpbayes calibrate --peek`: decisions while the data grow.",
-        "Their tables tell how often a decision is wrong at one look, and at any of several.",
-    ),
+# The answers of other commands than `measure` and `fit`.
+ANSWERS: dict[str, Callable[[xr.DataTree], Iterable[str]]] = {
+    HISTORY: history_answer,
+    WEIGHED: weighing_answer,
+    COMPARISON: comparison_answer,
+    CALIBRATION: calibration_answer,
+    PEEKING: peeking_answer,
 }
+OTHER_COMMANDS = (WEIGHED, COMPARISON, CALIBRATION, PEEKING)
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,7 +181,8 @@ def answer(results: xr.DataTree) -> tuple[str, ...]:
     the bootstrap's. What the evidence does not carry stands first. For a panel: the model of lowest
     tail risk, which models keep the tolerance, and which judge the order depends on. For a crowd:
     the responsiveness of all raters, who scores more harshly, which groups differ, and which expert
-    matters. Results of other commands are named.
+    matters. Of other commands it is what weightings decide, which model predicts best, whether fits
+    are calibrated, and how often several looks err.
     """
     return tuple(mark_texts(results, plain_answer(results)))
 
@@ -187,10 +190,8 @@ def answer(results: xr.DataTree) -> tuple[str, ...]:
 def plain_answer(results: xr.DataTree) -> Iterable[str]:
     """Return what was found, without the mark of a preview; see :func:`answer`."""
     kind = results_kind(results)
-    if kind == HISTORY:
-        return history_answer(results)
-    if kind in OTHER_COMMANDS:
-        return OTHER_COMMANDS[kind]
+    if kind in ANSWERS:
+        return ANSWERS[kind](results)
     view = View(results)
     sentences = panel_answer(view) if "profile" in view else crowd_answer(view)
     return (*sentences, *update_sentences(results))

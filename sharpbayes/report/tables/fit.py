@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.predictive_order import has_many_bad, predicts_worse
 from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.report.layout import interval_level
 from sharpbayes.report.tables.declaration import (
@@ -25,9 +26,6 @@ from sharpbayes.report.wording import remedy_texts
 MOST_ELEMENTS = 12
 PARAMETER_LEVEL = 0.9
 COVERAGE_LEVELS = ({"level": 0.5}, {"level": 0.9}, {"level": 0.95})
-CLEAR = 2.0  # standard errors of a difference
-# Where more of the units are not predicted reliably, a comparison says nothing.
-MANY_BAD = 0.1
 
 
 def _failed_checks(view: View) -> list[Labels]:
@@ -220,23 +218,17 @@ def _comparison_note(view: View) -> str:
             "Bad k: importance sampling is not reliable for those units; --refits fits again "
             "without each."
         )
-    unreliable = int(data["bad_k"].max())
-    if unreliable > MANY_BAD * data.sizes["unit"]:
-        notes.append(
-            f"{unreliable} of {data.sizes['unit']} units have a bad k in one of the fits and were "
-            "not fitted again: neither the order nor the differences can be read."
-        )
-        return " ".join(notes)
-    gap, error = abs(data["elpd_difference"][1:]), data["difference_se"][1:]
-    if unclear := labels_where(gap <= CLEAR * error):
-        notes.append(f"Within {CLEAR:g} SE of the first: {', '.join(unclear)}.")
+    if has_many_bad(data):
+        notes.append("Of too many units: neither the order nor the differences can be read.")
+    elif alike := labels_where(~predicts_worse(data))[1:]:
+        notes.append(f"Not shown to predict worse than the first: {', '.join(alike)}.")
     return " ".join(notes)
 
 
 def _calibration_note(view: View) -> str:
     """The verdict, how many fits converged, and what the columns are."""
     data = view.group("calibration")
-    verdict = "Calibrated" if bool(data["calibrated"]) else "NOT CALIBRATED"
+    verdict = "Not contradicted" if bool(data["calibrated"]) else "NOT CALIBRATED"
     converged, ranked = (int(data[f"fit_{name}"].sum()) for name in ("converged", "ranked"))
     return (
         f"{verdict}: {data.sizes['simulation']} simulations. {converged} fits met the study's "

@@ -1,0 +1,159 @@
+"""What `weigh` says first: the choices, what carries them, and what chance may do."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.posterior.weightings import prob_lowest_throughout
+from sharpbayes.report.summary import answer
+from sharpbayes.report.weighing_answer import UNCONVERGED
+from sharpbayes.storage.results import open_results
+from sharpbayes.workflows.weigh import weigh
+from tests.report.hand_made import ALL, add, evidence, fitted_panel, panel, scored_by_people
+
+MODELS = ["a", "b", "c"]
+
+
+def draws_of(lowest):
+    """Draws in which some model is lowest, by its position in each draw."""
+    values = 1.0 + (np.arange(3) != np.array(lowest)[:, None])
+    return xr.Dataset({"cvar": (("chain", "draw", "model"), values[None])}, {"model": MODELS})
+
+
+def of_fit(lowest, *, carried=ALL, kept=None):
+    """A fit under weights, of draws in which a model is lowest."""
+    shares = np.bincount(lowest, minlength=3) / len(lowest)
+    order = tuple(np.where(np.arange(3) == shares.argmax(), 1.0, 3.0 + np.arange(3)))
+    results = fitted_panel(cvar=order, median=order, probability=tuple(shares), alike=())
+    results = scored_by_people(results, probability=shares, kept=kept, judged=kept)
+    del results["decision_human"], results["posterior_profile_human"]
+    less = shares[:, None] / (shares[:, None] + shares + 1e-9)
+    decision = results["decision"].to_dataset()
+    decision["prob_less"] = (("model", "other"), less)
+    decision["unresolved"] = (("model", "other"), (less < 0.975) & (less > 0.025))
+    found = evidence(MODELS, carried=carried, limits=[] if carried else ["Few prompts."])
+    return add(
+        results,
+        decision=decision.assign_coords(other=MODELS),
+        posterior_profile=draws_of(lowest),
+        evidence=found,
+    )
+
+
+def weighed(status="fitted", **nodes):
+    """Results of `weigh` from results under weights."""
+    tree = xr.DataTree.from_dict({f"/{name}": None for name in nodes})
+    for name, node in nodes.items():
+        tree[name] = node
+        tree[name].attrs = {"weights_sha256": "0", "title": name}
+    tree.attrs = {"status": status, "title": "T"}
+    return tree
+
+
+def test_one_choice_under_all_weights_has_its_joint_probability():
+    """Each is lowest in 3 of 4 draws, and in 2 of 4 under both at once."""
+    results = weighed(x=of_fit([1, 1, 1, 0]), y=of_fit([0, 1, 1, 1]))
+    assert answer(results) == (
+        "Under each of 2 weightings, x and y, b is chosen; it is lowest under all of them at once "
+        "with probability 0.50.",
+        "The evidence carries that choice.",
+    )
+
+
+def test_models_that_are_equal_share_a_draw():
+    tie = xr.Dataset({"cvar": (("chain", "draw", "model"), [[[1.0, 1.0, 2.0]]])}, {"model": MODELS})
+    assert prob_lowest_throughout([tie, tie], ["cvar", "cvar"]).to_numpy().tolist() == [
+        *(0.25, 0.25, 0.0)
+    ]
+
+
+def test_one_weights_file_is_said_with_its_criterion():
+    first, _ = answer(weighed(x=of_fit([1, 1, 1, 0])))
+    assert first == (
+        "Under x b is chosen by CVaR of cumulative log-risk; it is lowest with probability 0.75."
+    )
+
+
+@pytest.mark.parametrize("other", [[], ALL])
+def test_a_choice_that_the_evidence_does_not_carry_is_no_recommendation(other):
+    results = weighed(x=of_fit([1, 1], carried=[]), y=of_fit([1, 1], carried=other))
+    where = " under y; under x" if other else ""
+    end = "it is no recommendation."
+    carried = f"The evidence carries that choice{where} {end}"
+    assert answer(results)[1] == (
+        carried if other else f"The evidence does not carry that choice: {end}"
+    )
+
+
+def test_models_that_change_places_by_the_weights_are_told_from_those_that_may_by_chance():
+    sure = weighed(x=of_fit([1] * 100), y=of_fit([2] * 100))
+    assert answer(sure) == (
+        "The choice differs between weightings: b under x; c under y.",
+        "The evidence carries the choice.",
+    )
+    doubtful = weighed(x=of_fit([1] * 100), y=of_fit([2] * 60 + [1] * 40))
+    assert answer(doubtful)[2] == (
+        "Chance may make that difference, and not the weights: under y c is lower than b with "
+        "probability 0.60."
+    )
+
+
+def test_a_tolerance_says_who_keeps_it_and_who_cannot_be_chosen():
+    strict = of_fit([1] * 9 + [2], kept=(0.01, 0.2, 0.97))
+    results = weighed(x=of_fit([1] * 9 + [2]), y=strict)
+    first, _, excluded, verdicts = answer(results)
+    assert first == "The choice differs between weightings: b under x; c under y."
+    assert excluded == (
+        "Under y b cannot be chosen: the probability of keeping the tolerance is below the "
+        "confidence that the decision asks."
+    )
+    assert verdicts == ("By the tolerance of y, admissible: c; not admissible: a; cannot tell: b.")
+    nobody = of_fit([1, 1], kept=(0.1, 0.2, 0.3))
+    nobody["decision"]["selected"] = xr.zeros_like(nobody["decision"]["selected"])
+    assert answer(weighed(x=nobody))[0] == (
+        "Under x no model is chosen by CVaR of cumulative log-risk."
+    )
+
+
+@pytest.mark.parametrize("alike", [(), (("b", "c"),)])
+def test_without_a_fit_a_lower_observed_value_must_be_distinguishable(alike):
+    node = panel(alike=alike)
+    interval = node["profile_interval"].to_dataset()
+    values = node["profile/cvar"].to_numpy()
+    bounds = (values[:, None] - values)[..., None] + [-0.1, 0.1]
+    interval["cvar_difference_joint"] = (("model", "other", "bound"), bounds)
+    add(node, profile_interval=interval, evidence=evidence(MODELS))
+    assert answer(weighed("measured", x=node)) == (
+        "Under x b is lowest as observed by CVaR of cumulative log-risk.",
+        "The evidence does not carry that order: it is no recommendation."
+        if alike
+        else "The evidence carries that order.",
+    )
+
+
+def test_a_fit_that_has_not_converged_chooses_nothing():
+    results = weighed("not converged", x=of_fit([1, 1, 1, 0]))
+    first, second, *_ = answer(results)
+    assert first == UNCONVERGED
+    assert second == "Under x b is lowest as observed by CVaR of cumulative log-risk."
+
+
+def test_models_that_were_judged_unequally_are_not_compared(shared_results):
+    results = weigh(open_results(shared_results("measured_panel")), ["sharp", "equal"])
+    first, second = answer(results)
+    assert first == "Under each of 2 weightings, sharp and equal, aster is lowest as observed."
+    assert second == "The evidence does not carry that order: it is no recommendation."
+    for node in results.children.values():
+        share = node["evidence/judge_share"]
+        node["evidence/judge_share"] = share * xr.where(share["model"] == "aster", 0.1, 1.0)
+    [only] = answer(results)
+    assert only.startswith("The values of each model are those of its own judges")
+
+
+def test_a_target_population_stands_alongside_the_sample(shared_results):
+    results = weigh(open_results(shared_results("measured_crowd")), ["population_us", "equal"])
+    assert answer(results) == (
+        "With raters weighted to the shares of population_us, responsiveness (HM) of all raters "
+        "is 0.877; of the sample it is 0.877.",
+        "equal has no shares of a population: raters count as they are.",
+    )
