@@ -16,7 +16,7 @@ from tests.report.hand_made import add, fitted_panel, stability
 def test_what_there_is_one_of_for_each_unit_stays_in_the_file(tmp_path):
     group = xr.Dataset(
         {
-            "elpd": ("model", [-1.0, -2.0]),
+            "converged": ("model", [1, 0]),
             "pareto_k": (("model", "unit"), np.zeros((2, 3))),
             "weight": ("model", [1.0, np.nan]),
         },
@@ -28,8 +28,9 @@ def test_what_there_is_one_of_for_each_unit_stays_in_the_file(tmp_path):
     assert json.loads(json.dumps(written, allow_nan=False)) == {
         "title": "T",
         "status": "compared",
+        "answer": ["The fit of b has not converged: which model predicts best is not known."],
         "files": [str(tmp_path / "c.nc")],
-        "comparison": {"elpd": {"a": -1.0, "b": -2.0}, "weight": {"a": 1.0, "b": None}},
+        "comparison": {"converged": {"a": 1, "b": 0}, "weight": {"a": 1.0, "b": None}},
     }
 
 
