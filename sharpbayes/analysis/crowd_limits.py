@@ -9,13 +9,8 @@ import xarray as xr
 from sharpbayes.analysis.long_scales import REMEDY, describe_long_scale, is_too_long
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
 from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.metrics.crowd.least_numbers import FEW_LABELS, FEW_RATERS
 
-# With ten raters a group intervals hold the truth in 93% and more of simulated crowds, with four in
-# 90% where a quarter of the raters contradicts the others (docs/benchmarks/coverage_crowd.md).
-FEW_RATERS = 10
-# Of labels that have nothing to do with scores the interval of AUC-ROC lies below chance in 13% of
-# studies with one unsafe item, 20% with two and 5% with five (docs/adr/0107-limits-of-a-crowd.md).
-FEW_LABELS = 5
 # Two groups that share less of the items of either are said to have scored others.
 FEW_SHARED = 0.8
 # A smaller gap between the shares of empty scores of two groups is not said.

@@ -20,7 +20,8 @@ from sharpbayes.analysis.tail_remarks import (
 from sharpbayes.analysis.unequal_judges import is_judged_unequally, name_unequal_judges
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
 from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
-from sharpbayes.metrics.panel.evidence import FEW_SHARED, MIN_PROMPTS, MIN_TAIL, ROUNDING, has_tail
+from sharpbayes.metrics.panel.evidence import FEW_SHARED, has_tail
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS, MIN_TAIL, ROUNDING
 from sharpbayes.metrics.stats.overlap import union_size
 from sharpbayes.metrics.stats.ranks import is_lowest
 

@@ -22,7 +22,7 @@ from sharpbayes.analysis.unequal_judges import (
     describe_trials,
     unequal_judges,
 )
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE
 
 FEW_PROMPTS, FEW_EFFECTIVE, FEW_ANCHORS = "few prompts", "few effective prompts", "few anchors"

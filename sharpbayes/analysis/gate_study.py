@@ -22,7 +22,7 @@ from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.data.ratings import PanelRatings, read_prompt_columns
 from sharpbayes.errors import SpecError, did_you_mean, format_list
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.panel import Panel

@@ -4,7 +4,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, MIN_TAIL, ROUNDING, has_tail
+from sharpbayes.metrics.panel.evidence import has_tail
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS, MIN_TAIL, ROUNDING
 
 
 def read_prompts(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.int64]:

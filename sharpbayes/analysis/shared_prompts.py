@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 
 
 @dataclass(frozen=True)

@@ -166,3 +166,5 @@ class StudySummary:
     """Why responsiveness will be too low on a long scale, and what helps."""
     own_judges: tuple[tuple[str, str], ...] = ()
     """Judges who score their own answers, each with the model."""
+    limits: tuple[tuple[str, str], ...] = ()
+    """Of what there is too little whatever the scores are, and what it cannot carry."""

@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.expected_coverage import expected_coverage
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.metrics.panel.evidence import ROUNDING, counted_answers, has_tail
+from sharpbayes.metrics.panel.evidence import counted_answers, has_tail
+from sharpbayes.metrics.panel.least_numbers import ROUNDING
 
 # How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
 COVERAGE_MARGIN = 0.07

@@ -15,8 +15,8 @@ from sharpbayes.analysis.gate_evidence import (
     SAME_SCORES,
 )
 from sharpbayes.errors import format_count, format_percent, join_names
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
-from sharpbayes.metrics.panel.non_inferiority import INFERIOR, NON_INFERIOR
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
+from sharpbayes.metrics.panel.non_inferiority import INFERIOR, NON_INFERIOR, PASSING
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.gate_comparison import (
@@ -223,7 +223,8 @@ def _needed(gate: xr.Dataset) -> list[str]:
     return [
         (
             f"At the present differences {decide} {prompts} would decide; with "
-            f"{needed_prompts(unchanged, gate)} an unchanged candidate would pass in 80% of cases."
+            f"{needed_prompts(unchanged, gate)} an unchanged candidate would pass in "
+            f"{PASSING:.0%} of cases."
         )
     ]
 

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_percent
+from sharpbayes.posterior.next_ratings import MAX_JUDGEMENTS
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
@@ -338,5 +339,5 @@ def _left_out(group: xr.Dataset) -> Iterator[str]:
         what = "ratings" if _is_crowd(group) else "judgements"
         yield (
             f"{thousands(group.attrs['left_out'])} further {what} were not looked at: of each "
-            "kind 1,000 are drawn by chance."
+            f"kind {thousands(MAX_JUDGEMENTS)} are drawn by chance."
         )

@@ -7,7 +7,7 @@ import numpy as np
 from sharpbayes.analysis.limited_metrics import select_value
 from sharpbayes.analysis.tolerance_evidence import relies_on_fit
 from sharpbayes.errors import format_percent, join_names
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.report.claims import COMPARED, has_means, has_other_judges, is_recommended
 from sharpbayes.report.human_scoring import (
     BY_JUDGES,

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sharpbayes.analysis.design_limits import list_design_limits
 from sharpbayes.analysis.long_scales import REMEDY, describe_long_scale, is_too_long
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy, StudySummary
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
@@ -88,6 +89,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         unmeasured=_explain_unmeasured(files.spec.crowd),
         long_scale=_explain_long_scale(context.study),
         own_judges=_find_own_judges(context.study),
+        limits=tuple(list_design_limits(context.study)),
     )
 
 

@@ -1,7 +1,7 @@
 """Next: stop or go on, and which ratings to buy, from the draws of a fit."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import xarray as xr
@@ -20,8 +20,10 @@ from sharpbayes.posterior.decision import add_tiers, decision, eligible_models
 from sharpbayes.posterior.next_crowd import compared_pairs, plan_crowd_purchases
 from sharpbayes.posterior.next_ratings import plan_purchases
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
-from sharpbayes.posterior.purchase_lists import UNDECIDED
+from sharpbayes.posterior.purchase_lists import STOP, UNDECIDED
 from sharpbayes.posterior.replicates import ReplicateDraws
+from sharpbayes.report.contradictions import list_contradictions
+from sharpbayes.report.tables.declaration import View
 from sharpbayes.spec.costs import PRICES, Costs
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import parse, reload_study
@@ -39,6 +41,7 @@ BASES = {
     (TRIALS,): "how often each model was judged",
     (JUDGES, TRIALS): "who judged which model, and how often",
 }
+CONTRADICTED = "a model that is contradicted"
 NEEDS_GROUPS = (
     "no two groups of raters to compare; name columns of raters in `groups` of the study, and see "
     "which groups have metrics by sharpbayes report --text"
@@ -83,6 +86,9 @@ def plan_next(
         group = _plan_crowd(study, draws, results, prices, number)
     else:
         group = _plan_panel(study, draws, results, prices, number, stored=weights is None)
+    group = heed_contradictions(
+        group, list_contradictions(View(results), own_weights=weights is None)
+    )
     facts = {key: results.attrs[key] for key in KEPT if key in results.attrs}
     if files.weights is not None:
         facts |= file_provenance(files.weights, "weights")
@@ -185,6 +191,19 @@ def heed_evidence(
     verdict = group.attrs["verdict"] if _has_gain(group) else UNDECIDED
     limits = limits[:1]
     return group.assign_attrs(limits=json.dumps(limits), verdict=verdict)
+
+
+def heed_contradictions(group: xr.Dataset, contradictions: Sequence[str]) -> xr.Dataset:
+    """Return a plan with what contradicts the fit that it trusts.
+
+    That a fit is sure is then no reason to stop, nor is a gain by it that is below its price.
+    """
+    if not contradictions:
+        return group
+    limits = [*json.loads(group.attrs.get("limits", "[]")), *contradictions]
+    verdict = UNDECIDED if group.attrs["verdict"] == STOP else group.attrs["verdict"]
+    basis = group.attrs.get("basis", CONTRADICTED)
+    return group.assign_attrs(limits=json.dumps(limits), verdict=verdict, basis=basis)
 
 
 def _has_gain(group: xr.Dataset) -> bool:

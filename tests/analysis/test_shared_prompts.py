@@ -9,7 +9,7 @@ import xarray as xr
 
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.shared_prompts import find_prompt_sets
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.resampling import bootstrap
 from sharpbayes.report.summary import answer

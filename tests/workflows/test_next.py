@@ -21,7 +21,7 @@ from sharpbayes.report.next_ratings import (
 )
 from sharpbayes.spec.load import load_weights
 from sharpbayes.storage.results import open_results, save_results
-from sharpbayes.workflows.next import heed_evidence, plan_next
+from sharpbayes.workflows.next import heed_contradictions, heed_evidence, plan_next
 from tests.shared_results import as_converged
 
 PRICES = {"judge": 0.05, "prompt": 1.0}
@@ -250,10 +250,11 @@ def test_the_table_counts_what_it_leaves_out(plan):
     )
 
 
-def priced(fitted, loss):
-    """The plan of results whose weights have the price of a loss."""
+def priced(fitted, loss, failed=()):
+    """The plan of results whose weights have the price of a loss, of which some checks failed."""
     tree = close(fitted)
     tree.attrs["weights"] += LOSS.format(loss)
+    tree["predictive_checks"].attrs["failed_checks"] = json.dumps(failed)
     return plan_next(tree, costs=PRICES, number=LONG)
 
 
@@ -374,6 +375,26 @@ def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_sto
         assert heed_evidence(score, other_trials, profile).attrs["basis"] == basis
     of_one = profile.assign(cvar=profile["cvar"].where(profile["model"] == "m0"))
     assert heed_evidence(score, other_judges, of_one).attrs == score.attrs
+
+
+def test_what_contradicts_the_fit_is_no_reason_to_stop():
+    for verdict, heeded in (("stop", "cannot tell"), ("go on", "go on"), ("cannot tell",) * 2):
+        group = xr.Dataset(attrs={"verdict": verdict, "best_size": 0, "limits": '["Few."]'})
+        assert heed_contradictions(group, []).attrs == group.attrs
+        attrs = heed_contradictions(group, ["It is."]).attrs
+        assert attrs["verdict"] == heeded
+        assert json.loads(attrs["limits"]) == ["Few.", "It is."]
+        assert attrs["basis"] == "a model that is contradicted"
+    other = xr.Dataset(attrs={"verdict": "cannot tell", "basis": "who judged which model"})
+    assert heed_contradictions(other, ["It is."]).attrs["basis"] == "who judged which model"
+
+
+def test_a_failed_check_is_said_and_nothing_is_stopped_by_it(fitted):
+    failing = priced(fitted, 1e-9, failed=["prompt_kurtosis", "halo"])
+    assert failing["next"].attrs["verdict"] == "cannot tell"
+    assert next_answer(failing)[-1].startswith(
+        "The fitted model does not reproduce 2 statistics of the ratings: probabilities,"
+    )
 
 
 def test_the_evidence_is_that_of_the_weights_that_decide(fitted, tmp_path):

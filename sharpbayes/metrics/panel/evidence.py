@@ -3,16 +3,12 @@
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.panel.least_numbers import MIN_TAIL, ROUNDING
 from sharpbayes.metrics.panel.tail import Weights, unit_weights, value_at_risk
 from sharpbayes.metrics.stats.ranks import are_equal
 
-# With fewer prompts no interval of a mean is worth reading.
-MIN_PROMPTS = 20
-# With fewer prompts in the tail CVaR is not compared.
-MIN_TAIL = 5
 # A model with less than this share of the prompts of others may have easier or harder ones.
 FEW_SHARED = 0.95
-ROUNDING = 1e-9
 
 
 def lacks_prompts(has_prompt: xr.DataArray) -> xr.DataArray:

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.panel.comparison import verdicts
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.metrics.stats.intervals import (
     symmetric_interval,

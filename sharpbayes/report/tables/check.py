@@ -36,25 +36,7 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         tables.append(Table("Numbers of slopes", COVARIATE_HEADER, described, COVARIATE_NOTE))
     if summary.repeats:
         tables.append(_repeats_table(summary))
-    if summary.lookalikes:
-        title = "CHECK: labels that look alike count as different"
-        columns = ("column", "labels and their rows", "to merge them, write in the study")
-        tables.append(Table(title, columns, summary.lookalikes))
-    if summary.own_judges:
-        note = describe_own_judges(list(summary.own_judges))
-        title = "CHECK: judges score their own answers"
-        tables.append(Table(title, ("judge", "model"), summary.own_judges, note))
-    if summary.few_resamples:
-        level, *numbers = summary.few_resamples
-        row = (format_percent(level), *map(str, numbers))
-        columns = ("level of intervals", "resamples", "at least")
-        tables.append(Table("CHECK: no resample lies beyond a bound", columns, (row,)))
-    if summary.unmeasured:
-        title = "CHECK: MPA and WRA cannot be measured"
-        tables.append(Table(title, ("why", "what helps"), (summary.unmeasured,)))
-    if summary.long_scale:
-        title = "CHECK: the scale is too long for these items"
-        tables.append(Table(title, ("why", "what helps"), (summary.long_scale,)))
+    tables += _warnings(summary)
     if summary.parameters:
         tables.append(_size_table(summary))
     if summary.issues:
@@ -62,6 +44,32 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         columns = ("term", "problem", "consequence")
         tables.append(Table("What these ratings do not identify", columns, rows))
     return tables
+
+
+def _warnings(summary: StudySummary) -> Iterator[Table]:
+    """What to look at before anything is computed."""
+    if summary.lookalikes:
+        title = "CHECK: labels that look alike count as different"
+        columns = ("column", "labels and their rows", "to merge them, write in the study")
+        yield Table(title, columns, summary.lookalikes)
+    if summary.own_judges:
+        note = describe_own_judges(list(summary.own_judges))
+        title = "CHECK: judges score their own answers"
+        yield Table(title, ("judge", "model"), summary.own_judges, note)
+    if summary.few_resamples:
+        level, *numbers = summary.few_resamples
+        row = (format_percent(level), *map(str, numbers))
+        columns = ("level of intervals", "resamples", "at least")
+        yield Table("CHECK: no resample lies beyond a bound", columns, (row,))
+    if summary.unmeasured:
+        title = "CHECK: MPA and WRA cannot be measured"
+        yield Table(title, ("why", "what helps"), (summary.unmeasured,))
+    if summary.long_scale:
+        title = "CHECK: the scale is too long for these items"
+        yield Table(title, ("why", "what helps"), (summary.long_scale,))
+    if summary.limits:
+        title = "CHECK: too few, whatever the scores are"
+        yield Table(title, ("of what", "what follows"), summary.limits)
 
 
 def _size_table(summary: StudySummary) -> Table:

@@ -6,7 +6,8 @@ import xarray as xr
 
 from sharpbayes.analysis.unequal_judges import name_unequal_people
 from sharpbayes.errors import format_count, format_percent, join_names
-from sharpbayes.metrics.panel.evidence import MIN_PROMPTS, has_tail
+from sharpbayes.metrics.panel.evidence import has_tail
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.report.layout import has_converged
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
 from sharpbayes.report.tables.format import MISSING, estimate, number, p_value, value_and_interval

@@ -5,6 +5,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from sharpbayes.errors import format_percent
+from sharpbayes.metrics.panel.non_inferiority import PASSING
 from sharpbayes.report.metric_names import name_threshold
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import MISSING, MOST_PLACES, number, places_of, thousands
@@ -106,7 +107,7 @@ def _needed_note(view: View) -> str:
     return (
         f"How often a regression of {attrs['regression']:g} margins in this metric alone is held "
         f"back. Prompts to decide: at the present difference{together}. Prompts to pass: with "
-        "which an unchanged candidate passes in 80% of cases."
+        f"which an unchanged candidate passes in {PASSING:.0%} of cases."
     )
 
 

@@ -1,0 +1,32 @@
+"""What contradicts a fit: its ratings, the bootstrap, or people's scoring."""
+
+from sharpbayes.report.claims import COMPARED
+from sharpbayes.report.disagreement import disagreement_sentences
+from sharpbayes.report.human_scoring import contradicts_selection
+from sharpbayes.report.lowest import is_disputed
+from sharpbayes.report.panel_answer import PanelAnswer
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.wording import failed_statistics
+
+MISFIT = (
+    "The fitted model does not reproduce {} of the ratings: probabilities, losses and gains rest "
+    "on it."
+)
+
+
+def list_contradictions(view: View, *, own_weights: bool) -> list[str]:
+    """Return what contradicts the choice of a fit, in sentences; empty where nothing does.
+
+    Under other weights than those of the results (``own_weights`` false) only the ratings do.
+    """
+    count = failed_statistics(view)
+    statistics = "one statistic" if count == 1 else f"{count} statistics"
+    texts = [MISFIT.format(statistics)] if count else []
+    if "profile" not in view or not own_weights:
+        return texts
+    answer = PanelAnswer(view)
+    if contradicts_selection(view):
+        texts += answer.by_people()
+    if answer.criterion in COMPARED and is_disputed(view, answer.criterion):
+        texts += disagreement_sentences(view, answer.models)
+    return texts
