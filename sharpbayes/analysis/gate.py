@@ -107,7 +107,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         verdict=INCONCLUSIVE if reason else gate_verdict(bounds, margin),
         method="bootstrap",
         unseen_cvar_rise=rise,
-        unseen_share=_unseen_share(plan, confidence=gate.confidence),
+        **_unseen_ends(plan, confidence=gate.confidence, is_shown=bool(np.isnan(rise))),
         **withheld,
         **gate_facts(gate),
         **comparison_facts(comparison),
@@ -139,10 +139,17 @@ def _resample_sides(
     return measure(None), resampled
 
 
-def _unseen_share(plan: ProfilePlan, *, confidence: float) -> float:
-    """Return the share of all prompts that can be of a kind which the candidate's do not show."""
+def _unseen_ends(plan: ProfilePlan, *, confidence: float, is_shown: bool) -> dict[str, float]:
+    """Return what the candidate's prompts can miss at the end of the scale.
+
+    ``unseen_share`` is the share of all prompts that can be of a kind which they do not show, and
+    ``unseen_mean_rise`` by how much answers there would raise the mean log-risk, in one dimension;
+    NaN where an answer at the end ``is_shown``.
+    """
     units = plan.fewest_prompts.sel(model=CANDIDATE).clip(min=1.0)
-    return float(unseen_share(units, error_rate=1.0 - confidence))
+    share = float(unseen_share(units, error_rate=1.0 - confidence))
+    rise = float("nan") if is_shown else -share * float(np.log(plan.weights.risk.epsilon))
+    return {"unseen_share": share, "unseen_mean_rise": rise}
 
 
 def _unseen_bounds(

@@ -86,11 +86,12 @@ def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     names = unseen["model"].to_numpy().tolist()
     whose = "its interval takes" if len(names) == 1 else "their intervals take"
     share, rise = (float(unseen[f"unseen_end_{name}"].max()) for name in ("share", "rise"))
+    of_mean = -share * float(np.log(evidence.attrs["epsilon"]))
     yield (
         f"No answer of {join_names(names)} is at the end of the scale, and {whose} for granted "
         f"that there is none. As many prompts show none even where up to {share:.1%} of all have "
         f"one (at {format_percent(evidence.attrs['level'])} confidence): {cvar} would then be "
-        f"higher by up to {rise:.1f}."
+        f"higher by up to {rise:.1f}, the mean log-risk by up to {of_mean:.1f}."
     )
 
 

@@ -230,26 +230,38 @@ def _needed(gate: xr.Dataset) -> list[str]:
 
 
 def _unseen(gate: xr.Dataset) -> list[str]:
-    """What a margin on CVaR that is kept owes to the worst answers that were not seen."""
+    """What margins on log-risk that are kept owe to answers at its end that were not seen."""
     attrs = gate.attrs
-    rise = float(attrs.get("unseen_cvar_rise", np.nan))
-    if attrs["method"] != "bootstrap" or "cvar" not in gate["metric"] or np.isnan(rise):
-        return []
-    row = gate.sel(metric="cvar")
-    difference = float(row["difference"]) + rise
-    if str(row["state"].item()) != NON_INFERIOR or difference <= float(row["margin"]):
-        return []
     prompts = int(attrs["shared_prompts"]) + int(attrs["candidate_prompts"]) * (not attrs["paired"])
-    return [
-        (
-            f"No answer of {attrs['candidate']} is at the end of the scale by all of its judges. "
+    cvar, mean = (_difference_with_ends(gate, metric) for metric in ("cvar", "mean"))
+    if cvar is None and mean is None:
+        return []
+    show_none = (
+        f"{format_count(prompts, 'prompt')} can show none although up to "
+        f"{100 * attrs['unseen_share']:.1f}% of all prompts lead to such an answer (at "
+        f"{format_percent(attrs['confidence'])} confidence)"
+    )
+    texts = [f"No answer of {attrs['candidate']} is at the end of the scale by all of its judges."]
+    if cvar is not None:
+        texts.append(
             "If its worst one were, in one dimension, CVaR would differ by "
-            f"{number(difference, 2)}, beyond the margin. "
-            f"{format_count(prompts, 'prompt')} can show none although up to "
-            f"{100 * attrs['unseen_share']:.1f}% of all prompts lead to such an answer (at "
-            f"{format_percent(attrs['confidence'])} confidence)."
+            f"{number(cvar, 2)}, beyond the margin."
         )
-    ]
+    of_mean = ""
+    if mean is not None:
+        of_mean = f": the mean would then differ by {number(mean, 2)}, beyond the margin"
+    return [" ".join([*texts, f"{show_none}{of_mean}."])]
+
+
+def _difference_with_ends(gate: xr.Dataset, metric: str) -> float | None:
+    """The difference with answers at the end that were not seen, where only they are beyond."""
+    rise = float(gate.attrs.get(f"unseen_{metric}_rise", np.nan))
+    if metric not in gate["metric"] or np.isnan(rise):
+        return None
+    row = gate.sel(metric=metric)
+    difference = float(row["difference"]) + rise
+    is_kept = str(row["state"].item()) == NON_INFERIOR
+    return difference if is_kept and difference > float(row["margin"]) else None
 
 
 def _decisive_judges(gate: xr.Dataset) -> list[str]:

@@ -1,15 +1,18 @@
 """How often a candidate at its margins passes by each margin alone, by three kinds of bounds.
 
 Releases are those of :mod:`tests.references.gate`, whose log-risks have spikes where answers are at
-the end of the scale, or have log-risks of a continuous law, the same prompts correlated by 0.6.
+the end of the scale, or have log-risks of a continuous law, the same prompts correlated by 0.6, or
+of such a law with an end of the scale for few prompts of the candidate.
 Metrics, resamples and bounds are written again in NumPy, so that a thousand pairs take a minute.
 
-``python -m tests.references.gate_tails`` prints the table of record 98.
+``python -m tests.references.gate_tails`` prints the table of record 98, and that of rare ends in
+docs/benchmarks/gate.md.
 """
 
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -27,6 +30,10 @@ LAWS = {
     "Student's t, 4": (stats.t(4).ppf, 0.8),
 }
 QUANTILES, SHARED = 400_000, 0.6
+# Candidates whose answers are at the end of the scale for a share of prompts, and are else like
+# those of the reference: nothing but the end itself tells of it.
+RATES = {f"an end in {n}": 1 / n for n in (100, 200, 400)}
+POPULATION = 2_000_000
 # Prompts, panels of judges, and pairs of each.
 SIZES = ((100, 40, 25), (400, 40, 10))
 
@@ -141,10 +148,34 @@ def continuous(name, share):
     return Law(draw, {"mean": margin, "cvar": margin})
 
 
+@cache
+def rare_ends(name, share):
+    """Log-risks of a lognormal law; some of the candidate's have an end of the scale added."""
+    end, rate = -np.log(EPSILON), RATES[name]
+
+    def draw(rng, prompts, rate=share * rate):
+        parts = rng.normal(size=prompts), rng.normal(size=(2, prompts))
+        joined = np.sqrt(SHARED) * parts[0] + np.sqrt(1 - SHARED) * parts[1]
+        old, new = 0.6 * np.exp(0.5 * joined)
+        return old, new + end * (rng.random(prompts) < rate)
+
+    sides = draw(np.random.default_rng(SEED), POPULATION, rate)
+    tail = round((1 - ALPHA) * POPULATION)
+    old, new = (np.sort(risk)[-tail:].mean() for risk in sides)
+    return Law(draw, {"mean": rate * end, "cvar": new - old}, end - 1e-3)
+
+
+def find_law(name, panel, share):
+    """The law of a name, a share of its margins worse."""
+    if name == "releases":
+        return releases(panel, share)
+    return rare_ends(name, share) if name in RATES else continuous(name, share)
+
+
 def main():
     """Print a row for each law, number of prompts and candidate."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = ["releases", *LAWS]
+    names = ["releases", *LAWS, *RATES]
     parser.add_argument("--laws", nargs="*", default=names, choices=names)
     options = parser.parse_args()
     print(
@@ -156,7 +187,7 @@ def main():
     for name, (prompts, panels, pairs), (candidate, share) in cases:
         rng, rows = np.random.default_rng(SEED), []
         for panel in range(panels):
-            law = releases(panel, share) if name == "releases" else continuous(name, share)
+            law = find_law(name, panel, share)
             rows += [run_pair(rng, law, prompts) for _ in range(pairs)]
         mean, symmetric, wide, cvar, end = np.array(rows).T
         columns = (mean, symmetric, wide, cvar, mean & wide, mean & cvar, ~end, cvar[~end])
