@@ -93,11 +93,10 @@ def show_report(results: "xr.DataTree") -> None:
 
 def show_answer(results: "xr.DataTree", *, tables: int | None) -> None:
     """Print the answer of ``weigh``, ``compare`` or ``calibrate`` and the first of its tables."""
-    from sharpbayes.report.screen import wrap_texts  # noqa: PLC0415 - start-up
-    from sharpbayes.report.summary import answer  # noqa: PLC0415 - start-up
+    from sharpbayes.report.screen import plain_text  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
 
-    print_text(f"{wrap_texts([*answer(results)], terminal_width())}\n")
+    print_text(f"{plain_text(results, width=terminal_width())}\n")
     show_tables(report_tables(results)[:tables])
 
 

@@ -36,6 +36,11 @@ def answer_text(results: xr.DataTree, *, width: int) -> str:
     return mark_lines(wrap_texts(texts, width - len(_margin(results))), results)
 
 
+def plain_text(results: xr.DataTree, *, width: int) -> str:
+    """Return the answer alone, wrapped at words: what other commands begin with."""
+    return mark_lines(wrap_texts([*plain_answer(results)], width - len(_margin(results))), results)
+
+
 def mark_lines(text: str, results: xr.DataTree) -> str:
     """Return a text in which each line of a preview says that it is approximate."""
     return indent(text, _margin(results))
