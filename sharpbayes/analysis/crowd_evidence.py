@@ -8,8 +8,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.crowd_limits import (
-    FEW_LABELS,
-    FEW_RATERS,
     constant_raters,
     contrary_raters,
     find_long_scales,
@@ -17,6 +15,7 @@ from sharpbayes.analysis.crowd_limits import (
 )
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.metrics.crowd.least_numbers import FEW_LABELS, FEW_RATERS
 from sharpbayes.metrics.stats.overlap import union_size
 
 # AUC-ROC of scores that have nothing to do with the labels.
