@@ -115,6 +115,15 @@ def test_a_tolerance_says_who_keeps_it_and_who_cannot_be_chosen():
     )
 
 
+def test_where_a_tolerance_restricts_the_choice_no_probability_is_said():
+    restricted = of_fit([1] * 9 + [2], kept=(0.01, 0.97, 0.2))
+    assert answer(weighed(x=restricted))[0] == (
+        "Under x b is chosen by CVaR of cumulative log-risk."
+    )
+    free = of_fit([1] * 9 + [2], kept=(0.97, 0.97, 0.97))
+    assert answer(weighed(x=free))[0].endswith("; it is lowest with probability 0.90.")
+
+
 @pytest.mark.parametrize("alike", [(), (("b", "c"),)])
 def test_without_a_fit_a_lower_observed_value_must_be_distinguishable(alike):
     node = panel(alike=alike)
