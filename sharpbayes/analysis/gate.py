@@ -30,6 +30,7 @@ from sharpbayes.metrics.panel.non_inferiority import (
     prompts_needed,
 )
 from sharpbayes.metrics.panel.profile import CVARS, MEANS
+from sharpbayes.metrics.panel.tail_bounds import unseen_end_rise
 from sharpbayes.metrics.stats.bounded_means import unseen_change, unseen_share
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.spec.files import SpecFile
@@ -147,9 +148,11 @@ def _unseen_ends(plan: ProfilePlan, *, confidence: float, is_shown: bool) -> dic
     NaN where an answer at the end ``is_shown``.
     """
     units = plan.fewest_prompts.sel(model=CANDIDATE).clip(min=1.0)
-    share = float(unseen_share(units, error_rate=1.0 - confidence))
-    rise = float("nan") if is_shown else -share * float(np.log(plan.weights.risk.epsilon))
-    return {"unseen_share": share, "unseen_mean_rise": rise}
+    share = unseen_share(units, error_rate=1.0 - confidence)
+    # A mean is the CVaR of a tail of all prompts.
+    rise = unseen_end_rise(share, alpha=0.0, epsilon=plan.weights.risk.epsilon)
+    of_mean = float("nan") if is_shown else float(rise)
+    return {"unseen_share": float(share), "unseen_mean_rise": of_mean}
 
 
 def _unseen_bounds(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import has_tail
+from sharpbayes.metrics.panel.tail_bounds import unseen_end_rise
 
 # A tail with ties is named where it has so many times its share of the prompts, and prompts more.
 WIDE_TAIL, MORE_PROMPTS = 2.0, 3
@@ -86,7 +87,9 @@ def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     names = unseen["model"].to_numpy().tolist()
     whose = "its interval takes" if len(names) == 1 else "their intervals take"
     share, rise = (float(unseen[f"unseen_end_{name}"].max()) for name in ("share", "rise"))
-    of_mean = -share * float(np.log(evidence.attrs["epsilon"]))
+    # A mean is the CVaR of a tail of all prompts.
+    epsilon = evidence.attrs["epsilon"]
+    of_mean = float(unseen_end_rise(unseen["unseen_end_share"].max(), alpha=0.0, epsilon=epsilon))
     yield (
         f"No answer of {join_names(names)} is at the end of the scale, and {whose} for granted "
         f"that there is none. As many prompts show none even where up to {share:.1%} of all have "

@@ -6,12 +6,9 @@ from sharpbayes.report.human_scoring import contradicts_selection
 from sharpbayes.report.lowest import is_disputed
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.wording import failed_statistics
+from sharpbayes.report.wording import misfit_reasons
 
-MISFIT = (
-    "The fitted model does not reproduce {} of the ratings: probabilities, losses and gains rest "
-    "on it."
-)
+MISFIT = "{}: probabilities, losses and gains rest on it."
 
 
 def list_contradictions(view: View, *, own_weights: bool) -> list[str]:
@@ -19,9 +16,7 @@ def list_contradictions(view: View, *, own_weights: bool) -> list[str]:
 
     Under other weights than those of the results (``own_weights`` false) only the ratings do.
     """
-    count = failed_statistics(view)
-    statistics = "one statistic" if count == 1 else f"{count} statistics"
-    texts = [MISFIT.format(statistics)] if count else []
+    texts = [MISFIT.format(reason[0].upper() + reason[1:]) for reason in misfit_reasons(view)]
     if "profile" not in view or not own_weights:
         return texts
     answer = PanelAnswer(view)

@@ -63,6 +63,16 @@ def read_weights(results: xr.DataTree) -> dict[str, Any]:
     return tomllib.loads(results.attrs.get("weights", ""))
 
 
+def read_criterion(results: xr.DataTree) -> str:
+    """Return what the weights of results compare models by.
+
+    >>> read_criterion(xr.DataTree(xr.Dataset(attrs={"weights": "decision = { by = 'mean' }"})))
+    'mean'
+    """
+    decision: dict[str, str] = read_weights(results).get("decision", {})
+    return decision.get("by", "cvar")
+
+
 def group_names(results: xr.DataTree) -> dict[str, tuple[str, str]]:
     """Return the grouping and the short name of each group of raters, by its label.
 

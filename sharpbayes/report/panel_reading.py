@@ -6,7 +6,7 @@ from functools import cached_property
 from sharpbayes.analysis.epsilon_order import lowest_by_epsilon
 from sharpbayes.analysis.evidence_limits import has_narrow_tails
 from sharpbayes.report.claims import carried_statements, has_means, has_other_judges
-from sharpbayes.report.layout import read_weights
+from sharpbayes.report.layout import read_criterion
 from sharpbayes.report.lowest import (
     is_disputed,
     is_distinguished,
@@ -42,8 +42,7 @@ class PanelReading:
     @cached_property
     def criterion(self) -> str:
         """The criterion that the weights select by."""
-        decision: dict[str, str] = read_weights(self.view.results).get("decision", {})
-        return decision.get("by", "cvar")
+        return read_criterion(self.view.results)
 
     @property
     def has_other_judges(self) -> bool:

@@ -10,7 +10,7 @@ import xarray as xr
 from sharpbayes.errors import join_names
 from sharpbayes.posterior.weightings import prob_lowest_throughout
 from sharpbayes.report.claims import describe_own_values, has_other_judges, is_carried
-from sharpbayes.report.layout import has_converged, read_weights
+from sharpbayes.report.layout import has_converged, read_criterion, read_weights
 from sharpbayes.report.lowest import is_distinguished, observed_lowest
 from sharpbayes.report.metric_names import CRITERIA, METRICS
 from sharpbayes.report.tables.declaration import View
@@ -63,8 +63,7 @@ class Weighting:
     @cached_property
     def criterion(self) -> str:
         """The criterion that the weights select by."""
-        decision: dict[str, str] = read_weights(self.view.results).get("decision", {})
-        return decision.get("by", "cvar")
+        return read_criterion(self.view.results)
 
     @cached_property
     def choice(self) -> list[str]:
@@ -104,10 +103,9 @@ def _describe_choices(weightings: Sequence[Weighting]) -> str:
     by_choice = _group_names({x.name: join_names(x.choice) or NOBODY for x in weightings})
     is_fitted = weightings[0].is_fitted
     if len(by_choice) > 1:
-        what = "The choice differs between weightings" if is_fitted else "Which model is lowest as "
-        what += "" if is_fitted else "observed differs between weightings"
+        what = "The choice" if is_fitted else "Which model is lowest as observed"
         listed = "; ".join(f"{model} under {join_names(n)}" for model, n in by_choice.items())
-        return f"{what}: {listed}."
+        return f"{what} differs between weightings: {listed}."
     [(model, names)] = by_choice.items()
     alone = len(names) == 1
     where = names[0] if alone else f"each of {len(names)} weightings, {join_names(names)},"
@@ -168,7 +166,7 @@ def _describe_exchanges(weightings: Sequence[Weighting]) -> Iterator[str]:
     The order of a pair is resolved by the posterior under each of the two weightings, or it is not.
     """
     single = [x for x in weightings if x.is_fitted and len(x.choice) == 1]
-    doubtful: dict[str, list[str]] = {}
+    doubtful: list[str] = []
     for first, second in combinations(single, 2):
         pair = [*first.choice, *second.choice]
         if pair[0] == pair[1] or {*pair} & {*first.excluded, *second.excluded}:
@@ -178,11 +176,11 @@ def _describe_exchanges(weightings: Sequence[Weighting]) -> Iterator[str]:
             if bool(row["decision/unresolved"]):
                 chance = probability_text(row["decision/prob_less"])
                 text = f"{weighting.choice[0]} is lower than {other} with probability {chance}"
-                doubtful.setdefault(f"under {weighting.name} {text}", []).append(other)
+                doubtful.append(f"under {weighting.name} {text}")
     if doubtful:
         yield (
             "Chance may make that difference, and not the weights: "
-            f"{'; '.join([*doubtful][:MOST_TOLD])}."
+            f"{'; '.join([*dict.fromkeys(doubtful)][:MOST_TOLD])}."
         )
 
 

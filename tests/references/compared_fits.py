@@ -12,6 +12,7 @@ docs/benchmarks/comparison.md are printed from all of them.
 
 import argparse
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +121,7 @@ def log_probabilities(posterior, design):
     values = []
     for score in range(SCORES):
         category = np.full_like(scale.category, score)
-        replaced = type(scale)(**{**vars(scale), "category": category})
+        replaced = replace(scale, category=category)
         values.append(latent_ratings(posterior, design, replaced).log_probability())
     flat = np.stack(values)
     return flat.reshape(SCORES, -1, ITEMS, RATERS)

@@ -8,7 +8,7 @@ from sharpbayes.analysis.limited_metrics import select_value
 from sharpbayes.report.approval import is_past
 from sharpbayes.report.claims import evidence_texts, has_other_judges, is_recommended
 from sharpbayes.report.human_scoring import HUMAN_DECISION
-from sharpbayes.report.layout import WEIGHED, read_weights, results_kind
+from sharpbayes.report.layout import WEIGHED, read_criterion, read_weights, results_kind
 from sharpbayes.report.metric_names import CRITERIA
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.tables.crowd import HEADLINE
@@ -92,7 +92,7 @@ def _order(values: xr.DataArray) -> str:
 
 def _observed_criterion(node: xr.DataTree) -> tuple[str, xr.DataArray]:
     """What the weights of some results compare models by, and it by model as observed."""
-    by = str(read_weights(node).get("decision", {}).get("by", "cvar"))
+    by = read_criterion(node)
     return by, select_value(node["profile"].to_dataset(), by)
 
 
