@@ -16,6 +16,7 @@ from sharpbayes.metrics.stats.intervals import (
     has_width,
     percentile_interval,
     studentized_interval,
+    studentized_upper_bounds,
     symmetric_interval,
 )
 from sharpbayes.spec.study import Bootstrap
@@ -93,6 +94,22 @@ class BootstrappedProfile:
         """Return the interval of a metric each of whose bounds errs this often."""
         bootstrap = self.bootstrap.model_copy(update={"level": 1.0 - 2.0 * error_rate})
         return replace(self, bootstrap=bootstrap).interval(name)
+
+    def upper_bounds(self, name: str, error_rates: xr.DataArray) -> xr.DataArray:
+        """Return the upper bounds of a mean or a CVaR at error rates, over (error_rate, ...).
+
+        Above a half they are lower bounds. What rare harm adds is not in them.
+        """
+        x, observed, error = self.resampled[name], self.observed[name], f"{name}_error"
+        if error in self.resampled:
+            errors = self.resampled[error], self.observed[error]
+            return studentized_upper_bounds(x, observed, *errors, error_rates)
+        sides = ["upper" if rate < 0.5 else "lower" for rate in map(float, error_rates)]  # noqa: PLR2004
+        bounds = [
+            self.interval_at(name, min(float(rate), 1.0 - float(rate))).sel(bound=side, drop=True)
+            for rate, side in zip(error_rates, sides, strict=True)
+        ]
+        return xr.concat(bounds, error_rates)
 
     def interval(self, name: str) -> xr.DataArray:
         """Return the interval of a metric by the study's method, over (..., model, bound).

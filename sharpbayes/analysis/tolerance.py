@@ -1,25 +1,26 @@
 """What a tolerance says of each model: admissible, not admissible, or that it is not shown."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.limited_metrics import limited_metric, select_value
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import tells_tail
-from sharpbayes.analysis.unseen_ends import (
-    SEEN_SHARE,
-    prompts_without_end,
-    shows_end,
-    unseen_ends,
-)
+from sharpbayes.analysis.unseen_ends import can_rise, end_rise, unseen_end_share
 from sharpbayes.metrics.panel.comparison import admissible, verdicts
 from sharpbayes.metrics.panel.evidence import lacks_prompts
 from sharpbayes.metrics.panel.profile import CVARS
-from sharpbayes.metrics.stats.bounded_means import unseen_change
 from sharpbayes.metrics.stats.intervals import has_width
+from sharpbayes.metrics.stats.unseen import (
+    divided_error_rates,
+    raise_bounds,
+    units_within,
+    unseen_change,
+)
 from sharpbayes.spec.weights import Tolerance
 
 # The prompts of each category by themselves, and their resamples.
@@ -65,10 +66,11 @@ def tolerance_group(
     miss. ``tells_tail (model, threshold)`` is False where a limit is about a category whose own
     prompts do not tell its tail.
 
-    Where no answer of a model is at the end of the scale, the upper bound of CVaR of log-risk has
-    half of the error rate. To it is added ``unseen_end_rise (model, threshold)``, for the answers
-    there that its prompts miss in the other half. ``prompts_without_end (model, threshold)`` is of
-    how many prompts without such an answer the limit would be kept. Where a model lacks prompts
+    Where no answer of a model is at the end of the scale, ``unseen_end_rise (model, threshold)`` is
+    added to the upper bounds of log-risk, by :func:`sharpbayes.metrics.stats.unseen.raise_bounds`:
+    they hold however many such answers its prompts miss, up to ``unseen_end_share (model,
+    threshold)`` of all. ``prompts_without_end (model, threshold)`` is of how many prompts without
+    such an answer the limit would be kept. Where a model lacks prompts
     that others have, both verdicts must also hold with ``other_prompts_shift (model, threshold)``
     added: its own prompts may be easier.
 
@@ -81,9 +83,9 @@ def tolerance_group(
     lower, upper = (bounds.sel(bound=side, drop=True) for side in ("lower", "upper"))
     values = tolerated_values(observed, tolerance)
     shift = _shift_by_prompts(plan, values, tolerance)
-    unseen = _raise_by_ends(resampled, tolerance, error_rate=error_rate)
-    to_limit = limits - (upper + shift.clip(min=0.0))
-    kept = unseen <= to_limit
+    worse = shift.clip(min=0.0)
+    ends = _raise_by_ends(resampled, tolerance, values + worse, error_rate=error_rate)
+    kept = upper + worse + ends["unseen_end_rise"] <= limits
     exceeded = lower + shift.clip(max=0.0) > limits
     over_models = ("model", "threshold")
     table = {
@@ -91,10 +93,7 @@ def tolerance_group(
         "observed": values,
         "bounds": bounds.transpose(*over_models, "bound"),
         "other_prompts_shift": shift.transpose(*over_models),
-        "unseen_end_rise": unseen.transpose(*over_models),
-        "prompts_without_end": _count_without_end(
-            resampled, to_limit.where(unseen > 0), error_rate=error_rate
-        ).transpose(*over_models),
+        **{str(name): array.transpose(*over_models) for name, array in ends.items()},
         "tells_tail": _tell_tails(by_category, values).transpose(*over_models),
         "state": verdicts(kept, exceeded).transpose(*over_models),
         "verdict": verdicts(kept.all("threshold"), exceeded.any("threshold")),
@@ -119,50 +118,77 @@ def _bound_values(resampled: Resampled, tolerance: Tolerance, *, error_rate: flo
 
 
 def _raise_by_ends(
-    resampled: Resampled, tolerance: Tolerance, *, error_rate: float
-) -> xr.DataArray:
-    """How much answers at the end of the scale that prompts miss raise a bound, over (threshold).
+    resampled: Resampled, tolerance: Tolerance, values: xr.DataArray, *, error_rate: float
+) -> xr.Dataset:
+    """What answers at the end of the scale that prompts miss do to bounds, over (..., threshold).
 
-    It is 0 where :func:`_can_miss_ends` is False.
+    ``values`` are those that bounds come nearer to with more prompts. Where unseen answers raise no
+    bound, share and rise are 0, and the number of prompts is missing.
     """
-    rises = []
-    for label in tolerance.limits:
-        ends = unseen_ends(
-            _select_resamples(resampled, label)[0], error_rate=(1.0 - SEEN_SHARE) * error_rate
+    rows = [
+        _raise_by_unseen_ends(
+            *_select_resamples(resampled, label), limit, value, error_rate=error_rate
         )
-        rises.append(ends["unseen_end_rise"].where(_can_miss_ends(resampled, label), 0.0))
-    return xr.concat(
-        rises, tolerance_limits(tolerance)["threshold"], coords="minimal", compat="override"
-    )
-
-
-def _can_miss_ends(resampled: Resampled, label: str) -> xr.DataArray:
-    """Whether a limit is about a CVaR of log-risk whose bound knows of no answer at the end.
-
-    Bounds of resamples that do not differ contain what is at the end in every dimension.
-    """
-    plan, bootstrapped = _select_resamples(resampled, label)
-    is_about = limited_metric(label) == "cvar"
-    varies = has_width(bootstrapped.interval("cvar")) if is_about else False
-    return ~shows_end(plan) & varies
-
-
-def _count_without_end(
-    resampled: Resampled, rise: xr.DataArray, *, error_rate: float
-) -> xr.DataArray:
-    """How many prompts without an answer at the end of the scale would show that limits are kept.
-
-    ``rise (..., threshold)`` is how far bounds are from their limits; NaN where that is not known.
-    """
-    counts = [
-        prompts_without_end(
-            _select_resamples(resampled, label)[0],
-            rise.sel(threshold=label, drop=True),
-            error_rate=(1.0 - SEEN_SHARE) * error_rate,
-        )
-        for label in map(str, rise["threshold"].to_numpy())
+        for label, limit, value in _about_limits(values, tolerance)
     ]
-    return xr.concat(counts, rise["threshold"], coords="minimal", compat="override")
+    return xr.concat(rows, tolerance_limits(tolerance)["threshold"])
+
+
+def _about_limits(
+    values: xr.DataArray, tolerance: Tolerance
+) -> Iterator[tuple[str, xr.DataArray, xr.DataArray]]:
+    """Labels of limits, each with the limit and what it is about, over (threshold) of one."""
+    limits = tolerance_limits(tolerance)
+    for k, label in enumerate(tolerance.limits):
+        yield label, limits.isel(threshold=[k]), values.isel(threshold=[k])
+
+
+def _raise_by_unseen_ends(
+    plan: ProfilePlan,
+    bootstrapped: BootstrappedProfile,
+    limit: xr.DataArray,
+    value: xr.DataArray,
+    *,
+    error_rate: float,
+) -> xr.Dataset:
+    """What unseen ends do to the bound of one limit, over (..., threshold) of one."""
+    label = limit["threshold"]
+    metric = limited_metric(str(label.item()))
+    if not bool(can_rise(label, plan.weights).item()):
+        numbers = {"unseen_end_share": 0.0, "unseen_end_rise": 0.0, "prompts_without_end": np.nan}
+        return xr.Dataset({name: xr.full_like(value, x) for name, x in numbers.items()})
+    is_bound = _is_bound_by_resamples(bootstrapped, metric)
+    share = unseen_end_share(plan, error_rate=error_rate).where(is_bound, 0.0)
+    upper = bootstrapped.upper_bounds(metric, divided_error_rates(error_rate))
+    rise = end_rise(label, plan.weights)
+    raised = raise_bounds(upper, share, rise) - upper.isel(error_rate=0, drop=True)
+    prompts = units_within(
+        upper + (value - bootstrapped.observed[metric]),
+        share,
+        rise,
+        value=value,
+        limit=limit,
+        units=plan.fewest_prompts,
+    )
+    table = {
+        "unseen_end_share": share.expand_dims(threshold=label),
+        "unseen_end_rise": raised,
+        "prompts_without_end": prompts.where(share > 0),
+    }
+    return xr.Dataset(table).squeeze("threshold")
+
+
+def _is_bound_by_resamples(bootstrapped: BootstrappedProfile, metric: str) -> xr.DataArray:
+    """Whether the bound of a mean or a CVaR is one by resamples, which know of no unseen answer.
+
+    Bounds of resamples that do not differ contain what is at the end in every dimension, and so do
+    Gaffke's bounds of means that few prompts carry.
+    """
+    varies: xr.DataArray = has_width(bootstrapped.interval(metric))
+    harm = bootstrapped.rare_harm
+    if harm is not None and metric in harm.is_carried:
+        varies &= harm.is_carried[metric]
+    return varies
 
 
 def _tell_tails(by_category: Resampled, values: xr.DataArray) -> xr.DataArray:
@@ -221,18 +247,10 @@ def _select_resamples(resampled: Resampled, label: str) -> tuple[ProfilePlan, Bo
 
 
 def _bound(resampled: Resampled, label: str, side: str, *, error_rate: float) -> xr.DataArray:
-    """Return a one-sided bound of what a limit is about, from its category or from all prompts.
-
-    An upper bound that knows of no answer at the end of the scale has a part of the error rate.
-    """
+    """Return a one-sided bound of what a limit is about, from its category or from all prompts."""
     plan, bootstrapped = _select_resamples(resampled, label)
     metric = limited_metric(label)
     value, interval = bootstrapped.observed[metric], bootstrapped.interval_at(metric, error_rate)
-    can_miss = _can_miss_ends(resampled, label)
-    if side == "upper" and bool(can_miss.any()):
-        interval = interval.where(
-            ~can_miss, bootstrapped.interval_at(metric, SEEN_SHARE * error_rate)
-        )
     interval = _widen_by_unseen(plan, value, interval, error_rate=error_rate)
     kind, _, name = label.partition(" ")
     interval = interval.sel(dimension=name, drop=True) if kind == "dimension" else interval

@@ -86,16 +86,16 @@ def restrict_decision(
 def relies_on_fit(tolerance: xr.Dataset) -> xr.DataArray:
     """Return which limits a fit alone can call kept, over (model, threshold).
 
-    They are about CVaR of log-risk, and the observed value is beyond, or it is within only if no
-    answer is at the end of the scale, where prompts show none. How rare such answers are a fit
-    takes from the other scores: with ``prob_within_unseen``, the probability of the limit with
-    what answers that prompts can miss add, it need not.
+    They are about log-risk, and kept only if no answer is at the end of the scale, where prompts
+    show none; or about CVaR of log-risk, and the observed value is beyond. How rare such answers
+    are a fit takes from the other scores: with ``prob_within_unseen``, the probability of the limit
+    with what answers that prompts can miss add, it need not.
     """
-    is_about = [limited_metric(str(name)) == "cvar" for name in tolerance["threshold"].to_numpy()]
+    is_tail = [limited_metric(str(name)) == "cvar" for name in tolerance["threshold"].to_numpy()]
     limit, unseen = tolerance["limit"], tolerance["unseen_end_rise"]
     if "prob_within_unseen" in tolerance:
         is_sure = tolerance["prob_within_unseen"] >= float(tolerance.attrs["confidence"])
     else:
         is_sure = tolerance["bounds"].sel(bound="upper", drop=True) + unseen <= limit
-    relies = (tolerance["observed"] > limit) | ((unseen > 0) & ~is_sure)
-    return (relies & limit.copy(data=is_about)).transpose("model", "threshold")
+    is_beyond = (tolerance["observed"] > limit) & limit.copy(data=is_tail)
+    return (is_beyond | ((unseen > 0) & ~is_sure)).transpose("model", "threshold")

@@ -3,14 +3,12 @@
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.limited_metrics import limited_metric
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.metrics.panel.evidence import counted_answers, is_saturated
-from sharpbayes.metrics.panel.tail_bounds import end_share, unseen_end_rise
-from sharpbayes.metrics.stats.bounded_means import unseen_share, unseen_units
-
-# Share of the error rate that a bound of CVaR keeps where no answer is at the end of the scale; the
-# rest is for the answers there that were missed.
-SEEN_SHARE = 0.5
+from sharpbayes.metrics.panel.tail_bounds import unseen_end_rise
+from sharpbayes.metrics.stats.unseen import Rise, unseen_share
+from sharpbayes.spec.weights import Weights
 
 
 def shows_end(plan: ProfilePlan) -> xr.DataArray:
@@ -22,26 +20,43 @@ def shows_end(plan: ProfilePlan) -> xr.DataArray:
     return shown
 
 
+def unseen_end_share(plan: ProfilePlan, *, error_rate: float) -> xr.DataArray:
+    """Return the share of all prompts that can have such an answer unseen, over (model).
+
+    It is the largest at this ``error_rate``, and 0 where a prompt shows one.
+    """
+    prompts = plan.fewest_prompts.clip(min=1.0)
+    return unseen_share(prompts, error_rate=error_rate).where(~shows_end(plan), 0.0)
+
+
 def unseen_ends(plan: ProfilePlan, *, error_rate: float) -> xr.Dataset:
     """Return what each model can have at the end of the scale that its prompts do not show.
 
-    Over (model) ``unseen_end_share``, the largest share of all prompts that can have such an
-    answer at this ``error_rate``, and ``unseen_end_rise``, by how much these raise CVaR at most.
-    Both are 0 where a prompt shows one.
+    Over (model) ``unseen_end_share``, of :func:`unseen_end_share`, and ``unseen_end_rise``, by how
+    much these answers raise CVaR at most.
     """
-    prompts = plan.fewest_prompts.clip(min=1.0)
-    share = unseen_share(prompts, error_rate=error_rate).where(~shows_end(plan), 0.0)
+    share = unseen_end_share(plan, error_rate=error_rate)
     rise = unseen_end_rise(share, alpha=plan.weights.tail.alpha, epsilon=plan.weights.risk.epsilon)
     return xr.Dataset({"unseen_end_share": share, "unseen_end_rise": rise})
 
 
-def prompts_without_end(
-    plan: ProfilePlan, rise: xr.DataArray, *, error_rate: float
-) -> xr.DataArray:
-    """Return how many prompts without such an answer let CVaR rise by ``rise`` at most, in nats.
+def end_rise(labels: xr.DataArray, weights: Weights) -> Rise:
+    """Return by how much a share of answers at the end raises what limits or margins are about.
 
-    NaN where ``rise`` is not above 0.
+    ``labels`` are those of limits or margins, over (threshold) or (metric), as is the result. A
+    mean of log-risk is the CVaR of a tail of all prompts. Other metrics end where harm does, and
+    nothing is added to them.
     """
-    share = end_share(rise, alpha=plan.weights.tail.alpha, epsilon=plan.weights.risk.epsilon)
-    units = unseen_units(share.where(rise > 0), error_rate=error_rate)
-    return units.copy(data=np.ceil(units))
+    tails = {"mean": 1.0, "cvar": 1.0 - weights.tail.alpha}
+    of_label = [tails.get(limited_metric(str(label)), np.inf) for label in labels.to_numpy()]
+    tail = xr.DataArray(of_label, {labels.name: labels}, labels.dims)
+    return Rise(tail, -float(np.log(weights.risk.epsilon)))
+
+
+def can_rise(labels: xr.DataArray, weights: Weights) -> xr.DataArray:
+    """Return which limits or margins answers at the end of the scale raise, over their dimension.
+
+    They are those on log-risk: its mean, its CVaR and that of a category of prompts.
+    """
+    is_about: xr.DataArray = xr.apply_ufunc(np.isfinite, end_rise(labels, weights).tail)
+    return is_about

@@ -9,7 +9,10 @@ from sharpbayes.analysis.crowd_counts import label_scores
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.tolerance import tolerance_limits, tolerated_values
 from sharpbayes.analysis.tolerance_evidence import restrict_decision
+from sharpbayes.analysis.unseen_ends import end_rise
 from sharpbayes.metrics.panel.comparison import admissible
+from sharpbayes.metrics.stats.draws import DRAWS
+from sharpbayes.metrics.stats.unseen import prob_within_unseen
 from sharpbayes.posterior.careless import careless_groups
 from sharpbayes.posterior.crowd import CrowdMetrics, posterior_population, unknown_labels_note
 from sharpbayes.posterior.debiased import add_posterior
@@ -122,18 +125,29 @@ def panel_groups(
 def _posterior_tolerance(profile: xr.Dataset, measured: Groups, weights: Weights) -> Groups:
     """Return the group ``tolerance`` with the probability that each limit is kept, if any.
 
-    ``prob_within_unseen`` is that with ``unseen_end_rise`` added to every draw.
+    ``prob_within_unseen`` is that with what unseen answers at the end of the scale can add.
     """
     if weights.tolerance is None:
         return {}
     tolerance, limits = measured["tolerance"], tolerance_limits(weights.tolerance)
     values = tolerated_values(profile, weights.tolerance)
-    raised = values + tolerance["unseen_end_rise"]
-    for name, value in {"prob_within": values, "prob_within_unseen": raised}.items():
-        within = admissible(value, limits).where(value.notnull())
-        probability = within.mean(["chain", "draw"], skipna=False).transpose("model", "threshold")
-        tolerance = tolerance.assign({name: probability.drop_attrs()})
-    return {"tolerance": tolerance}
+    within = admissible(values, limits).where(values.notnull())
+    probabilities = {
+        "prob_within": within.mean(DRAWS, skipna=False),
+        "prob_within_unseen": prob_within_unseen(
+            values,
+            tolerance["unseen_end_share"],
+            end_rise(limits["threshold"], weights),
+            limit=limits,
+            error_rate=1.0 - weights.tolerance.confidence,
+            dim=DRAWS,
+        ),
+    }
+    over_models = {
+        name: probability.transpose("model", "threshold").drop_attrs()
+        for name, probability in probabilities.items()
+    }
+    return {"tolerance": tolerance.assign(over_models)}
 
 
 def _add_debiased(

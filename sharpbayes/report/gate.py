@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.gate_ends import seen_bounds
 from sharpbayes.analysis.gate_evidence import (
     FEW_ANCHORS,
     FEW_EFFECTIVE,
@@ -16,7 +17,7 @@ from sharpbayes.analysis.gate_evidence import (
 )
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
-from sharpbayes.metrics.panel.non_inferiority import INFERIOR, NON_INFERIOR, PASSING
+from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE, INFERIOR, NON_INFERIOR, PASSING
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.gate_comparison import (
@@ -230,38 +231,27 @@ def _needed(gate: xr.Dataset) -> list[str]:
 
 
 def _unseen(gate: xr.Dataset) -> list[str]:
-    """What margins on log-risk that are kept owe to answers at its end that were not seen."""
+    """Which margins are open because of answers at the end of the scale that were not seen."""
+    if "unseen_end_rise" not in gate or _disputed_metrics(gate):
+        return []
+    rise, seen = gate["unseen_end_rise"], seen_bounds(gate).sel(bound="upper", drop=True)
+    is_open = (rise > 0) & (gate["state"] == INCONCLUSIVE) & (seen <= gate["margin"])
+    names = [name_threshold(str(x)) for x in gate["metric"].to_numpy()[is_open.to_numpy()]]
+    if not names:
+        return []
     attrs = gate.attrs
     prompts = int(attrs["shared_prompts"]) + int(attrs["candidate_prompts"]) * (not attrs["paired"])
-    cvar, mean = (_difference_with_ends(gate, metric) for metric in ("cvar", "mean"))
-    if cvar is None and mean is None:
-        return []
-    show_none = (
-        f"{format_count(prompts, 'prompt')} can show none although up to "
-        f"{100 * attrs['unseen_share']:.1f}% of all prompts lead to such an answer (at "
-        f"{format_percent(attrs['confidence'])} confidence)"
-    )
-    texts = [f"No answer of {attrs['candidate']} is at the end of the scale by all of its judges."]
-    if cvar is not None:
-        texts.append(
-            "If its worst one were, in one dimension, CVaR would differ by "
-            f"{number(cvar, 2)}, beyond the margin."
+    its = "its margin" if len(names) == 1 else "their margins"
+    return [
+        (
+            f"By the answers seen, {join_names(names)} would be within {its}. None of those of "
+            f"{attrs['candidate']} is at the end of the scale by all of its judges. "
+            f"{format_count(prompts, 'prompt')} can show none although up to "
+            f"{100 * attrs['unseen_end_share']:.1f}% of all prompts lead to one (at "
+            f"{format_percent(attrs['confidence'])} confidence), and with these the candidate may "
+            f"be beyond {its}."
         )
-    of_mean = ""
-    if mean is not None:
-        of_mean = f": the mean would then differ by {number(mean, 2)}, beyond the margin"
-    return [" ".join([*texts, f"{show_none}{of_mean}."])]
-
-
-def _difference_with_ends(gate: xr.Dataset, metric: str) -> float | None:
-    """The difference with answers at the end that were not seen, where only they are beyond."""
-    rise = float(gate.attrs.get(f"unseen_{metric}_rise", np.nan))
-    if metric not in gate["metric"] or np.isnan(rise):
-        return None
-    row = gate.sel(metric=metric)
-    difference = float(row["difference"]) + rise
-    is_kept = str(row["state"].item()) == NON_INFERIOR
-    return difference if is_kept and difference > float(row["margin"]) else None
+    ]
 
 
 def _decisive_judges(gate: xr.Dataset) -> list[str]:

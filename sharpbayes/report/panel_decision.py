@@ -107,7 +107,7 @@ def _own_prompts_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
 
 def _unseen_end_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     """Models that would keep a tolerance if no answer were at the end of the scale, as observed."""
-    if "tolerance/unseen_end_rise" not in view:
+    if "tolerance/unseen_end_share" not in view:  # results of an earlier version
         return
     table = view.group("tolerance").sel(model=list(models))
     upper = table["bounds"].sel(bound="upper") + table["other_prompts_shift"].clip(min=0.0)
@@ -118,13 +118,17 @@ def _unseen_end_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
         return
     rows = table.sel(model=names)
     its = "its" if len(names) == 1 else "their"
-    prompts, rise = (float(rows[name].max()) for name in ("prompts_without_end", "unseen_end_rise"))
-    enough = f" {prompts:,.0f} prompts that count alike would, if they show none either."
+    prompts, share = (
+        float(rows[name].max()) for name in ("prompts_without_end", "unseen_end_share")
+    )
+    enough = (
+        f" {prompts:,.0f} prompts that count alike would show that it is kept, if none of them "
+        "leads to one either."
+    )
     yield (
         f"By {its} observed answers {join_names(names)} would keep it. None of these is at the end "
-        f"of the scale, but there can be others, by which CVaR is higher by up to "
-        f"{number(rise, 1)}: so few prompts do not exclude them."
-        f"{enough if np.isfinite(prompts) else ''}"
+        f"of the scale, but up to {share:.1%} of all prompts can lead to one, and with these "
+        f"log-risk may exceed the limit.{enough if np.isfinite(prompts) else ''}"
     )
 
 
@@ -146,11 +150,11 @@ def fit_alone_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
             f"{values} the limit."
         )
     if names := labels_where(is_open & relies.any("threshold") & ~is_beyond):
-        rise = float(table["unseen_end_rise"].sel(model=names).max())
+        share = float(table["unseen_end_share"].sel(model=names).max())
         yield (
             f"By the fit {join_names(names)} would keep it. No observed answer is at the end of "
             "the scale, and how rare such answers are the fit takes from the other scores; so few "
-            f"prompts do not exclude as many as raise CVaR by {number(rise, 1)}."
+            f"prompts do not exclude that up to {share:.1%} of all lead to one."
         )
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import xarray as xr
 
-from sharpbayes.analysis.gate import measure_gate, required_gate
+from sharpbayes.analysis.gate import measure_gate
+from sharpbayes.analysis.gate_margins import required_gate
 from sharpbayes.analysis.gate_study import (
     CANDIDATE,
     REFERENCE,
@@ -22,7 +23,7 @@ from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.gate import posterior_gate
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import parse, reload_study
-from sharpbayes.spec.weights import Gate, Weights
+from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import file_of, file_provenance, read_results
 from sharpbayes.storage.schema import explain_missing
 from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate, under_weights
@@ -94,7 +95,7 @@ def gate(
         reference = read_results(reference, place="reference", whole=False)
         refuse_approximate(reference, "reference")
     file = _stored_weights(candidate) if weights is None else read_weights(weights)
-    margins = required_gate(file)
+    required_gate(file)  # weights without margins are refused before studies are read
     with explain_missing(candidate):
         study = _read_study(candidate, file, name="candidate")
         candidate_side = _select_side(study, model, option="--model", name="candidate")
@@ -114,10 +115,10 @@ def gate(
     group = measure_gate(comparison)
     names = {"candidate": candidate_side.model, "reference": reference_side.model}
     if fit and not group.attrs["withheld"]:
-        group = _fit_together(group, comparison, candidate, margins)
+        group = _fit_together(group, comparison, candidate)
     elif reference_study is study and candidate.attrs["status"] == "fitted":
         group = _use_posterior(
-            group, candidate, posterior_profile(candidate, study, file), margins, names
+            group, candidate, posterior_profile(candidate, study, file), file, names
         )
     group = group.assign_attrs(names)
     sides = {"candidate": candidate, "reference": against}
@@ -141,7 +142,7 @@ def _use_posterior(
     measured: xr.Dataset,
     results: xr.DataTree,
     profile: xr.Dataset | None,
-    gate: Gate,
+    weights: SpecFile[Weights],
     names: dict[str, str],
 ) -> xr.Dataset:
     """Return the gate by the posterior of two models of one fit, if it has replicated ratings.
@@ -156,11 +157,11 @@ def _use_posterior(
     if decides and is_judged_unequally(evidence.sel(model=[*names.values()])):
         note = "The two models were not judged alike, which the fit does not undo."
         return measured.assign_attrs(fit_note=note)
-    return posterior_gate(measured, profile, gate, **names)
+    return posterior_gate(measured, profile, weights, **names)
 
 
 def _fit_together(
-    measured: xr.Dataset, comparison: Comparison, candidate: xr.DataTree, gate: Gate
+    measured: xr.Dataset, comparison: Comparison, candidate: xr.DataTree
 ) -> xr.Dataset:
     """Return the gate by the posterior of a fit of both studies; see :func:`gate`."""
     if comparison.anchors:
@@ -180,7 +181,7 @@ def _fit_together(
         return measured.assign_attrs(fit_note=note)
     draws = replicate_draws(groups, design, study)
     sides = {"candidate": CANDIDATE, "reference": REFERENCE}
-    return posterior_gate(measured, profile_draws(study, draws), gate, **sides)
+    return posterior_gate(measured, profile_draws(study, draws), study.weights, **sides)
 
 
 def _stored_weights(results: xr.DataTree) -> SpecFile[Weights]:

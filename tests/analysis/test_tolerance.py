@@ -109,7 +109,7 @@ def test_what_a_tail_can_miss_follows_from_the_prompts_that_weigh_most(tmp_path,
 
 @pytest.mark.parametrize("ends", [0, 12])
 def test_a_limit_on_a_tail_is_kept_only_beyond_ends_that_prompts_can_miss(tmp_path, ends):
-    """Of 300 prompts that show no end 1.2% can have one (1 - 0.025^(1/300)): CVaR is 3.4 higher."""
+    """Of 300 prompts that show no end 1% can have one (1 - 0.05^(1/300))."""
     table = frame(models=2, prompts=300)
     harms = np.random.default_rng(2).integers(0, 7, len(table))
     for name in ("bias_a", "bias_b"):
@@ -117,12 +117,14 @@ def test_a_limit_on_a_tail_is_kept_only_beyond_ends_that_prompts_can_miss(tmp_pa
     table["truth"] = 10 - harms
     at_end = (table["model"] == "m0") & (table["prompt"].isin(sorted(set(table["prompt"]))[:ends]))
     table.loc[at_end, "truth"] = 0
-    rise = (1 - 0.025 ** (1 / 300)) / 0.05 * np.log(1e6) * (ends == 0)
+    share = (1 - 0.05 ** (1 / 300)) * (ends == 0)
     weights = "[tolerance]\ncvar = {}\nconfidence = 0.95\n"
     first = measured(tmp_path / "one", table, weights=weights.format(5.0))["tolerance"]
     group = first.to_dataset().sel(model="m0", threshold="cvar")
-    np.testing.assert_allclose(group["unseen_end_rise"], rise, rtol=1e-6)
-    upper = float(group["bounds"].sel(bound="upper"))
+    np.testing.assert_allclose(group["unseen_end_share"], share, rtol=1e-6)
+    upper, rise = float(group["bounds"].sel(bound="upper")), float(group["unseen_end_rise"])
+    # As large as that share allows, less what the bound for it falls short of that of 95%.
+    assert 0.5 * share / 0.05 * np.log(1e6) <= rise <= share / 0.05 * np.log(1e6)
     for limit, state in ((upper + rise - 0.01, "cannot tell"), (upper + rise + 0.01, "admissible")):
         results = measured(tmp_path / state, table, weights=weights.format(limit))
         group = results["tolerance"].to_dataset().sel(model="m0", threshold="cvar")
@@ -131,8 +133,10 @@ def test_a_limit_on_a_tail_is_kept_only_beyond_ends_that_prompts_can_miss(tmp_pa
         assert bool(told) == (ends == 0 and state == "cannot tell")
         if told:
             needed = int(group["prompts_without_end"])
-            assert needed == 301
-            assert told[0].endswith("would, if they show none either.")
+            assert 300 < needed < 304
+            assert told[0].endswith(
+                "would show that it is kept, if none of them leads to one either."
+            )
             assert f"{needed} prompts that count alike" in told[0]
 
 
@@ -250,7 +254,8 @@ def test_a_fit_alone_does_not_keep_a_limit_on_a_tail(results, change, told):
     assert verdict == ("cannot tell" if told else "admissible")
     state = decided["state"].sel(model="m0")
     assert state.sel(threshold="cvar").item() == verdict
-    assert state.sel(threshold="mean").item() == "admissible"
+    by_ends = "prob_within_unseen" in change
+    assert (state.sel(threshold="mean").item() == "admissible") != by_ends
     view = View(xr.DataTree.from_dict({"/tolerance": tolerance, "/decision": decided}))
     sentences = list(fit_alone_sentences(view, ["m0"]))
     assert len(sentences) == bool(told)

@@ -62,11 +62,8 @@ def run_pair(
     posterior = sample_kernel(design, sampler, seed=pair)["posterior"].to_dataset()
     kept = thin(posterior, draws=PREDICTIVE)
     draws = ReplicateDraws(kept, posterior_predictive(kept, design, seed=pair), design, pair)
-    gate = study.weights.spec.gate
-    if gate is None:
-        raise ValueError("the weights of the study have margins")
     sides = {"candidate": CANDIDATE, "reference": REFERENCE}
-    group = posterior_gate(measured, profile_draws(study, draws), gate, **sides)
+    group = posterior_gate(measured, profile_draws(study, draws), study.weights, **sides)
     return {
         "posterior verdict": group.attrs["verdict"],
         "bootstrap verdict": measured.attrs["verdict"],

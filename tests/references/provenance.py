@@ -39,6 +39,13 @@ SAMPLING = (
     *("sharpbayes/bayes/design", "sharpbayes/bayes/graph", "sharpbayes/bayes/kernel"),
     "sharpbayes/bayes/sampling",
 )
+GATE = tuple(
+    f"sharpbayes/analysis/{name}.py"
+    for name in (
+        *("gate", "gate_differences", "gate_ends", "gate_evidence", "gate_margins", "gate_study"),
+        *("matched_scores", "profile_plan", "rare_differences", "unseen_ends"),
+    )
+)
 POSTERIOR = (
     *SAMPLING,
     *("sharpbayes/bayes/predict", "sharpbayes/posterior", "sharpbayes/metrics"),
@@ -68,10 +75,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     ),
     "rare_gate.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
-        *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),
-        *("sharpbayes/analysis/gate_evidence.py", "sharpbayes/analysis/matched_scores.py"),
-        *("sharpbayes/analysis/profile_plan.py", "sharpbayes/analysis/rare_differences.py"),
-        *(f"{OWN}/rare_harm.py", f"{OWN}/rare_gate.py"),
+        *(*GATE, f"{OWN}/rare_harm.py", f"{OWN}/rare_gate.py"),
     ),
     "named_lowest.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
@@ -88,10 +92,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     ),
     "gate.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
-        *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),
-        *("sharpbayes/analysis/gate_evidence.py", "sharpbayes/analysis/matched_scores.py"),
-        *("sharpbayes/analysis/profile_plan.py", f"{OWN}/gate.py", f"{OWN}/worlds/panel.py"),
-        "tests/study_texts.py",
+        *(*GATE, f"{OWN}/gate.py", f"{OWN}/worlds/panel.py", "tests/study_texts.py"),
     ),
     "gate_posterior.csv": (
         *(*POSTERIOR, "models", f"{OWN}/gate.py", f"{OWN}/gate_posterior.py"),

@@ -1,5 +1,6 @@
 """A candidate against a reference by margins: bounds, verdict, and how often a gate errs."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -17,6 +18,8 @@ NON_INFERIOR, INFERIOR, INCONCLUSIVE = "at least as safe", "not as safe", "not d
 # An unchanged candidate should pass this often, where prompts are counted for it.
 PASSING = 0.8
 SIDES = ("upper", "lower")
+# An interval of a level.
+Interval = Callable[..., xr.DataArray]
 
 
 def difference_bounds(
@@ -27,7 +30,6 @@ def difference_bounds(
     freedom: xr.DataArray | float,
     errors: xr.DataArray | None = None,
     error: xr.DataArray | None = None,
-    upper_confidence: xr.DataArray | None = None,
 ) -> xr.DataArray:
     """Return one-sided bounds of how much worse a candidate is, over (metric, bound).
 
@@ -37,9 +39,8 @@ def difference_bounds(
     resamples (replicate, metric) of the differences d (metric). Where resamples have standard
     ``errors`` (replicate, metric) and d an ``error`` (metric), it is that of
     :func:`sharpbayes.metrics.stats.intervals.symmetric_studentized_interval`. All upper bounds hold
-    together with confidence c, as each does; the K lower ones by Bonferroni's correction. Upper
-    bounds may have an ``upper_confidence`` each, over (metric), in place of c. ``freedom`` is the
-    number of prompts that carry a metric. NaN where a difference is.
+    together with confidence c, as each does; the K lower ones by Bonferroni's correction.
+    ``freedom`` is the number of prompts that carry a metric. NaN where a difference is.
 
     Source: Berger 1982 for the upper bounds; intervals of this program by measured coverage.
 
@@ -48,20 +49,74 @@ def difference_bounds(
     >>> difference_bounds(d, x, confidence=0.95, freedom=np.inf).values
     array([[ 5., 95.]])
     """
-    data = (resampled, difference)
-    interval = partial(symmetric_interval, *data, freedom=freedom)
-    if errors is not None and error is not None:
-        interval = partial(symmetric_studentized_interval, *data, errors, error, freedom=freedom)
-    if upper_confidence is None:
-        upper_confidence = xr.full_like(difference, confidence)
-    upper = xr.full_like(difference, np.nan)
-    for level in np.unique(upper_confidence):
-        bound = interval(level=2 * level - 1).sel(bound="upper", drop=True)
-        upper = bound.where(upper_confidence == level, upper)
+    interval = _difference_interval(difference, resampled, freedom, errors, error)
+    upper = interval(level=2 * confidence - 1).sel(bound="upper", drop=True)
     share = (1 - confidence) / difference.sizes["metric"]
     lower = interval(level=1 - 2 * share).sel(bound="lower", drop=True)
     bounds = xr.concat([lower, upper], "bound", coords="minimal", compat="override")
     return bounds.assign_coords(bound=["lower", "upper"]).transpose(..., "bound")
+
+
+def upper_difference_bounds(
+    difference: xr.DataArray,
+    resampled: xr.DataArray,
+    error_rates: xr.DataArray,
+    *,
+    freedom: xr.DataArray | float,
+    errors: xr.DataArray | None = None,
+    error: xr.DataArray | None = None,
+) -> xr.DataArray:
+    """Return the upper bounds of :func:`difference_bounds` at several error rates.
+
+    Above a half they are lower bounds: what errs in 70% of cases is what lies below in 30%. The
+    result is over (error_rate, metric).
+
+    >>> x = xr.DataArray(np.arange(101.0)[:, None], dims=("replicate", "metric"))
+    >>> rates = xr.DataArray([0.05, 0.7], {"error_rate": [0.05, 0.7]}, "error_rate")
+    >>> d = xr.DataArray([50.0], dims="metric")
+    >>> upper_difference_bounds(d, x, rates, freedom=np.inf).values.round(6)
+    array([[95.],
+           [30.]])
+    """
+    interval = _difference_interval(difference, resampled, freedom, errors, error)
+    return _upper_bounds(interval, error_rates)
+
+
+def upper_draw_bounds(draws: xr.DataArray, error_rates: xr.DataArray) -> xr.DataArray:
+    """Return the upper bounds of :func:`draw_bounds` at several error rates.
+
+    The result is over (error_rate, metric).
+
+    >>> x = xr.DataArray(np.arange(101.0)[:, None], dims=("replicate", "metric"))
+    >>> rates = xr.DataArray([0.05, 0.7], {"error_rate": [0.05, 0.7]}, "error_rate")
+    >>> upper_draw_bounds(x, rates).values.round(6)
+    array([[95.],
+           [30.]])
+    """
+    return _upper_bounds(partial(central_interval, draws, dim="replicate"), error_rates)
+
+
+def _upper_bounds(interval: Interval, error_rates: xr.DataArray) -> xr.DataArray:
+    """Upper bounds at error rates; above a half they are those that lie below in all others."""
+    bounds = [
+        interval(level=abs(1 - 2 * rate)).sel(bound=SIDES[int(2 * rate >= 1)], drop=True)
+        for rate in map(float, error_rates)
+    ]
+    return xr.concat(bounds, error_rates, coords="minimal", compat="override")
+
+
+def _difference_interval(
+    difference: xr.DataArray,
+    resampled: xr.DataArray,
+    freedom: xr.DataArray | float,
+    errors: xr.DataArray | None,
+    error: xr.DataArray | None,
+) -> Interval:
+    """The symmetric interval of a level, studentized where there are errors."""
+    data = (resampled, difference)
+    if errors is None or error is None:
+        return partial(symmetric_interval, *data, freedom=freedom)
+    return partial(symmetric_studentized_interval, *data, errors, error, freedom=freedom)
 
 
 def draw_bounds(draws: xr.DataArray, *, confidence: float) -> xr.DataArray:
@@ -189,14 +244,25 @@ def prompts_needed(
     gap = margin - difference
     reach = above.where(gap >= 0, below)
     ratio = (reach / abs(gap).where(gap != 0)).fillna(np.inf)
-    errors = resampled - resampled.mean("replicate")
-    known = errors.notnull().any("replicate")  # NumPy warns of a quantile of nothing
-    spread = errors.where(known, 0.0).quantile(PASSING, "replicate").drop_vars("quantile")
-    spread = spread.where(known)
-    pass_ratio = (above + spread) / margin
+    pass_ratio = (above + errors_to_pass(resampled)) / margin
     return xr.Dataset(
         {
             "prompts_to_decide": np.ceil(prompts * ratio**2).clip(min=MIN_PROMPTS),
             "prompts_to_pass": np.ceil(prompts * pass_ratio**2).clip(min=MIN_PROMPTS),
         }
     )
+
+
+def errors_to_pass(resampled: xr.DataArray) -> xr.DataArray:
+    """Return how far above the truth 80% of differences lie at most, over (metric).
+
+    Resamples are over (replicate, metric); NaN where none is known.
+
+    >>> x = xr.DataArray(np.arange(101.0)[:, None], dims=("replicate", "metric"))
+    >>> errors_to_pass(x).values
+    array([30.])
+    """
+    errors = resampled - resampled.mean("replicate")
+    known = errors.notnull().any("replicate")  # NumPy warns of a quantile of nothing
+    spread = errors.where(known, 0.0).quantile(PASSING, "replicate").drop_vars("quantile")
+    return spread.where(known)

@@ -14,6 +14,7 @@ from sharpbayes.metrics.panel.tail import (
     unit_weights,
     value_at_risk,
 )
+from sharpbayes.metrics.stats.unseen import Rise
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
@@ -85,22 +86,7 @@ def unseen_end_rise(share: xr.DataArray, *, alpha: float, epsilon: float) -> xr.
     >>> float(unseen_end_rise(xr.DataArray(0.01), alpha=0.95, epsilon=1e-6).round(2))
     2.76
     """
-    rise: xr.DataArray = -np.log(epsilon) * (share / (1.0 - alpha)).clip(max=1.0)
-    return rise
-
-
-def end_share(rise: xr.DataArray, *, alpha: float, epsilon: float) -> xr.DataArray:
-    """Return the share of prompts that raises a CVaR of log-risk by ``rise``, in [0, 1] over (...).
-
-    q = rise (1 - alpha) / (-log epsilon)
-
-    It is the inverse of :func:`unseen_end_rise`, and 1 for a rise in nats that no share brings.
-
-    >>> float(end_share(xr.DataArray(2.76), alpha=0.95, epsilon=1e-6).round(3))
-    0.01
-    """
-    most = -float(np.log(epsilon))
-    return (rise * (1.0 - alpha) / most).where((rise < most) | rise.isnull(), 1.0)
+    return Rise(1.0 - alpha, -float(np.log(epsilon)))(share)
 
 
 def _find_largest_tail(

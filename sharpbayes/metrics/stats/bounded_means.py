@@ -1,4 +1,4 @@
-"""Means of bounded values that few units may carry, and what units that were not seen add."""
+"""Means of bounded values that few units may carry."""
 
 import numpy as np
 import xarray as xr
@@ -62,69 +62,6 @@ def bounded_mean_interval(
         kwargs={"ends": (least, most), "error_rate": (1.0 - level) / 2},
     )
     return bounds.assign_coords(bound=["lower", "upper"]).assign_attrs(reweighted.attrs)
-
-
-def unseen_share(units: xr.DataArray | float, *, error_rate: float) -> xr.DataArray:
-    """Return the largest share of all units that are of a kind which none of n units is.
-
-    q = 1 - error_rate^(1/n)
-
-    With a larger share n units would show none of the kind in fewer than ``error_rate`` of cases.
-    ``units`` is n: of units that do not count alike, how many there would be if all counted as much
-    as the one that counts most. The share is in [0, 1]; NaN where n is missing.
-
-    Source: Hanley and Lippman-Hand 1983.
-
-    >>> round(float(unseen_share(30.0, error_rate=0.05)), 3)
-    0.095
-    """
-    return 1.0 - xr.DataArray(error_rate) ** (1.0 / units)
-
-
-def unseen_units(share: xr.DataArray, *, error_rate: float) -> xr.DataArray:
-    """Return of how many units at least one is of a kind that is so large a share of all.
-
-    n = log(error_rate) / log(1 - q)
-
-    It is the inverse of :func:`unseen_share`: n units show none of a kind of ``share`` q, in [0, 1]
-    over (...), in ``error_rate`` of cases. The result is at least 0; NaN where the share is.
-
-    Source: Hanley and Lippman-Hand 1983.
-
-    >>> round(float(unseen_units(xr.DataArray(0.095), error_rate=0.05)))
-    30
-    """
-    with np.errstate(divide="ignore"):
-        units: xr.DataArray = np.log(error_rate) / np.log1p(-share)
-    return units
-
-
-def unseen_change(
-    value: xr.DataArray,
-    *,
-    units: xr.DataArray | float,
-    share: xr.DataArray | float,
-    most: xr.DataArray | float,
-    error_rate: float,
-) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return how far a value v falls and rises if units of a kind that n do not show are extreme.
-
-    At most a share q of all units is of such a kind (:func:`unseen_share`). A mean over the worst
-    share s of units then falls by max(q + s - 1, 0) / s v, and rises by min(q / s, 1) (most - v).
-    ``units`` is n: of units that do not count alike, how many there would be if all counted as much
-    as the one that counts most. ``share`` is s, and the range is from 0 to ``most``. All are over
-    (...), as is the result; NaN where one of them is missing.
-
-    Source: Hanley and Lippman-Hand 1983.
-
-    >>> zero = xr.DataArray([0.0])
-    >>> fall, rise = unseen_change(zero, units=30.0, share=1.0, most=1.0, error_rate=0.05)
-    >>> rise.round(3).values
-    array([0.095])
-    """
-    missed = unseen_share(units, error_rate=error_rate)
-    fall, rise = (value * 0 + x for x in ((missed + share - 1.0) / share, missed / share))
-    return fall.clip(min=0.0) * value, rise.clip(max=1.0) * (most - value)
 
 
 def _bound_mean(

@@ -5,15 +5,20 @@ from math import prod
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from sharpbayes.metrics.stats.interval_kernels import (
+    bound_bca,
+    bound_studentized,
+    find_quantiles,
+    reach_studentized,
+    tail_shares,
+)
 
-# A standard error of a resample below this share of the spread of resamples is none.
-RELATIVE_ERROR = 1e-9
 # An interval of a smaller width, as a share of its larger bound, has none: equal resamples differ
 # by their last bits.
 RELATIVE_WIDTH = 1e-12
+# Below it Student's quantile and the normal one are a difference of rounding errors.
+SMALLEST_LEVEL = 1e-6
 
 
 def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
@@ -48,7 +53,7 @@ def _percentiles(
     rest = [name for name in x.dims if name not in over]
     shape = [*(x.sizes[name] for name in rest), prod(x.sizes[name] for name in over)]
     values = x.transpose(*rest, *over).to_numpy().reshape(shape)
-    bounds = _quantiles(values, _tails(level), skipna=skipna)
+    bounds = find_quantiles(values, tail_shares(level), skipna=skipna)
     coords = {name: coord for name, coord in x.coords.items() if set(over).isdisjoint(coord.dims)}
     return xr.DataArray(
         bounds, {**coords, "bound": ["lower", "upper"]}, [*rest, "bound"], attrs=x.attrs
@@ -123,7 +128,7 @@ def bca_interval[Values: (xr.DataArray, xr.Dataset)](
             }
         )
     bounds: xr.DataArray = xr.apply_ufunc(
-        _bca,
+        bound_bca,
         x,
         observed,
         jackknifed.rename({dim: "unit"}),
@@ -162,7 +167,7 @@ def studentized_interval(
     array([-1269.,  1369.])
     """
     bounds: xr.DataArray = xr.apply_ufunc(
-        _studentized,
+        bound_studentized,
         x,
         observed,
         errors,
@@ -170,9 +175,45 @@ def studentized_interval(
         student_factor(freedom, level),
         input_core_dims=[[dim], [], [dim], [], []],
         output_core_dims=[["bound"]],
-        kwargs={"level": level},
+        kwargs={"shares": tail_shares(level)},
     )
     return bounds.assign_coords(bound=["lower", "upper"]).assign_attrs(x.attrs)
+
+
+def studentized_upper_bounds(
+    x: xr.DataArray,
+    observed: xr.DataArray,
+    errors: xr.DataArray,
+    error: xr.DataArray,
+    error_rates: xr.DataArray,
+    *,
+    dim: str = "replicate",
+) -> xr.DataArray:
+    """Return upper bounds of :func:`studentized_interval` at several error rates.
+
+    Above a half they are lower bounds: what errs in 70% of cases is what lies below in 30%. The
+    result is over (error_rate, ...).
+
+    Source: as there.
+
+    >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
+    >>> one = xr.ones_like(x)
+    >>> rates = xr.DataArray([0.05, 0.7], {"error_rate": [0.05, 0.7]}, "error_rate")
+    >>> studentized_upper_bounds(x, xr.DataArray(50.0), one, one[0], rates).round().values
+    array([1369., -536.])
+    """
+    bounds: xr.DataArray = xr.apply_ufunc(
+        bound_studentized,
+        x,
+        observed,
+        errors,
+        error,
+        1.0,
+        input_core_dims=[[dim], [], [dim], [], []],
+        output_core_dims=[["error_rate"]],
+        kwargs={"shares": 1.0 - error_rates.to_numpy()},
+    )
+    return bounds.assign_coords(error_rate=error_rates).transpose("error_rate", ...)
 
 
 def jackknife_interval(
@@ -254,7 +295,7 @@ def symmetric_studentized_interval(
     """
     plain = symmetric_interval(x, observed, level=level, freedom=freedom, dim=dim)
     reach: xr.DataArray = xr.apply_ufunc(
-        _studentized_reach,
+        reach_studentized,
         x,
         observed,
         errors,
@@ -284,102 +325,6 @@ def student_factor(freedom: xr.DataArray | float, level: float) -> xr.DataArray:
     """
     from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - quick to start without it
 
-    share = (1 + level) / 2
+    share = (1 + max(level, SMALLEST_LEVEL)) / 2
     factor: xr.DataArray = xr.apply_ufunc(lambda k: stdtrit(k, share) / ndtri(share), freedom)
     return xr.DataArray(factor)
-
-
-def _tails(level: float) -> Floats:
-    """The shares below both bounds."""
-    return np.array([(1 - level) / 2, (1 + level) / 2])
-
-
-def _studentized(
-    values: Floats,
-    observed: Floats,
-    errors: Floats,
-    error: Floats,
-    factor: Floats,
-    *,
-    level: float,
-) -> Floats:
-    """Bounds along a new last axis."""
-    observed, error, factor = (np.asarray(x)[..., None] for x in (observed, error, factor))
-    percentile = _quantiles(values, _tails(level))
-    ratios, sd, is_known = _studentize(values, observed, errors)
-    t = _quantiles(ratios, _tails(level))[..., ::-1]
-    bounds = observed - t * factor * np.fmax(error, sd)
-    joined = np.stack(
-        [np.fmin(bounds, percentile)[..., 0], np.fmax(bounds, percentile)[..., 1]], axis=-1
-    )
-    return np.where(is_known, joined, percentile)
-
-
-def _studentized_reach(
-    values: Floats, observed: Floats, errors: Floats, error: Floats, *, level: float
-) -> Floats:
-    """How far a studentized interval reaches to either side; NaN without enough errors."""
-    ratios, sd, is_known = _studentize(values, observed[..., None], errors)
-    ratio = _quantiles(np.abs(ratios), np.array([level]))
-    reach = ratio * np.fmax(error[..., None], sd)
-    return np.asarray(np.where(is_known, reach, np.nan)[..., 0])
-
-
-def _studentize(
-    values: Floats, observed: Floats, errors: Floats
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Deviations in units of their errors, NaN without one; their sd; whether half have one."""
-    sd = _standard_deviation(values)
-    usable = errors > RELATIVE_ERROR * sd
-    ratios = np.full(values.shape, np.nan)
-    np.divide(values - observed, errors, out=ratios, where=usable)
-    return ratios, sd, usable.mean(-1, keepdims=True) >= 0.5  # noqa: PLR2004
-
-
-def _standard_deviation(values: Floats) -> Floats:
-    """Standard deviation along the last axis, which stays; missing values are left out."""
-    present = ~np.isnan(values)
-    count = np.maximum(present.sum(-1, keepdims=True), 1)
-    mean = np.where(present, values, 0.0).sum(-1, keepdims=True) / count
-    square = np.where(present, values - mean, 0.0) ** 2
-    return np.asarray(np.sqrt(square.sum(-1, keepdims=True) / np.maximum(count - 1, 1)))
-
-
-def _bca(values: Floats, observed: Floats, jackknifed: Floats, *, level: float) -> Floats:
-    """Bounds along a new last axis."""
-    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - quick to start without it
-
-    observed = np.asarray(observed)[..., None]
-    ordered = np.sort(values, axis=-1)
-    below = ((ordered < observed).mean(-1) + (ordered <= observed).mean(-1)) / 2
-    deviation = jackknifed.mean(-1, keepdims=True) - jackknifed
-    spread = (deviation**2).sum(-1)
-    skew = np.divide(
-        (deviation**3).sum(-1), 6 * spread**1.5, out=np.zeros_like(spread), where=spread > 0
-    )
-    z0, z = ndtri(below)[..., None], ndtri(_tails(level))
-    with np.errstate(invalid="ignore"):  # all resamples on one side: infinite less infinite
-        share = ndtr(z0 + (z0 + z) / (1 - skew[..., None] * (z0 + z)))
-    share = np.where(np.isfinite(z0) & ~np.isnan(ordered[..., -1:]), share, np.nan)
-    position = np.nan_to_num(share) * (ordered.shape[-1] - 1)
-    low = np.floor(position).astype(np.int64)
-    high = np.minimum(low + 1, ordered.shape[-1] - 1)
-    first, second = (np.take_along_axis(ordered, index, -1) for index in (low, high))
-    return np.where(np.isnan(share), np.nan, first + (position - low) * (second - first))
-
-
-def _quantiles(values: Floats, q: Floats, *, skipna: bool = True) -> Floats:
-    """Quantiles along the last axis, missing values left out by default; NaN where all are missing.
-
-    NumPy's ``nanquantile`` gives the same numbers, but warns of rows without a value.
-    """
-    if not skipna or not np.isnan(values).any():
-        return np.moveaxis(np.quantile(values, q, axis=-1), 0, -1)
-    rows = np.sort(values.reshape(-1, values.shape[-1]))  # missing values are last
-    present = np.count_nonzero(~np.isnan(rows), axis=-1)
-    bounds = np.full((len(rows), len(q)), np.nan)
-    # Most rows have as many values as others, and are done with these.
-    for number in np.unique(present[present > 0]):
-        alike = present == number
-        bounds[alike] = np.quantile(rows[alike, :number], q, axis=-1).T
-    return bounds.reshape(*values.shape[:-1], len(q))

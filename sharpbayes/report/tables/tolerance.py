@@ -29,7 +29,7 @@ def _note(view: View) -> str:
     corrected = f", the lower one corrected for {limits} limits" * (limits > 1)
     unseen = (
         " Ends add: what answers at the end of the scale that prompts can miss add to the upper "
-        "bound, which then has half of the error rate."
+        "bound."
     ) * len(_rises_by_ends(view))
     fitted = " P(kept): posterior probability of staying within the limit." * (
         "tolerance/prob_within" in view
