@@ -63,7 +63,11 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     gate, plan = required_gate(study.weights), build_profile_plan(study)
     margin, prompts = gate_margins(gate, plan), plan.table.sizes["prompt"]
     differences = measure_differences(comparison, plan, margin)
-    bounds, rise = _bound_differences(comparison, plan, differences)
+    upper = differences.upper_bounds(gate.confidence)
+    share = unseen_end_share(plan, error_rate=1.0 - gate.confidence)
+    share = share.sel(model=CANDIDATE, drop=True)
+    ends = unseen_rises(upper, margin["metric"], share, plan.weights)
+    bounds, rise = _bound_differences(comparison, plan, differences, ends)
     observed, resampled = differences.observed, differences.resampled
     group = describe_gate(margin, observed, resampled, bounds, gate, prompts=prompts)
     group = group.assign(
@@ -73,12 +77,13 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         difference_without=_without_judges(comparison, margin),
     )
     group = _count_prompts(group, comparison, plan, differences)
+    group = count_prompts_without_end(group, upper, resampled, share, plan.weights, prompts=prompts)
     withheld = reason_to_withhold(comparison, plan)
     reason = withheld["withheld"]
     return withhold(group, reason).assign_attrs(
         verdict=INCONCLUSIVE if reason else gate_verdict(bounds, margin),
         method="bootstrap",
-        unseen_end_share=float(_share_of_candidate(plan, gate)),
+        unseen_end_share=float(share),
         **withheld,
         **gate_facts(gate),
         **comparison_facts(comparison),
@@ -86,11 +91,11 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
 
 
 def _bound_differences(
-    comparison: Comparison, plan: ProfilePlan, differences: Differences
+    comparison: Comparison, plan: ProfilePlan, differences: Differences, rise: xr.DataArray
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Return bounds (metric, bound), and by how much unseen answers at the end raise the upper one.
 
-    It is 0 where bounds contain what prompts can miss anyhow.
+    That is ``rise`` (metric), and 0 where bounds contain what prompts can miss anyhow.
     """
     gate, limit = required_gate(plan.study.weights), differences.limit
     bounds = difference_bounds(
@@ -99,22 +104,15 @@ def _bound_differences(
         confidence=gate.confidence,
         **differences.about,
     )
-    upper, labels = differences.upper_bounds(gate.confidence), limit["metric"]
-    rise = unseen_rises(upper, labels, _share_of_candidate(plan, gate), plan.weights)
     raised = raise_upper(bounds, rise).clip(-limit, limit)
     rise = raised.sel(bound="upper", drop=True) - bounds.sel(bound="upper", drop=True)
     unseen = _unseen_bounds(plan, differences, confidence=gate.confidence)
     bounds, rise = raised.where(~differences.is_flat, unseen), rise.where(~differences.is_flat, 0.0)
     if not comparison.anchors:
         bounds = bound_rare_differences(plan, bounds, limit, confidence=gate.confidence)
-        rise = rise.where(~labels.isin(list_rare_differences(plan, limit)), 0.0)
+        is_rare = limit["metric"].isin(list_rare_differences(plan, limit))
+        rise = rise.where(~is_rare, 0.0)
     return bounds.clip(-limit, limit), rise.clip(min=0.0)
-
-
-def _share_of_candidate(plan: ProfilePlan, gate: Gate) -> xr.DataArray:
-    """Return the share of prompts that can lead to an unseen end of the scale of the candidate."""
-    share = unseen_end_share(plan, error_rate=1.0 - gate.confidence)
-    return share.sel(model=CANDIDATE, drop=True)
 
 
 def _count_prompts(
@@ -125,14 +123,7 @@ def _count_prompts(
     group = _need_unseen(group, differences.is_flat, prompts=prompts)
     if not comparison.anchors:
         group = raise_prompts_needed(group, plan, differences.limit, confidence=gate.confidence)
-    return count_prompts_without_end(
-        group,
-        differences.upper_bounds(gate.confidence),
-        differences.resampled,
-        _share_of_candidate(plan, gate),
-        plan.weights,
-        prompts=prompts,
-    )
+    return group
 
 
 def _unseen_bounds(

@@ -18,7 +18,7 @@ def required_gate(weights: SpecFile[Weights]) -> Gate:
     if weights.spec.gate is None:
         message = (
             "these weights declare no margins; name weights that do by --weights, with a table "
-            "such as `[gate]` and in it `mean = 0.2` and `cvar = 0.5`"
+            "such as `[gate]` and in it `mean = 0.5` and `policy_score = 0.05`"
         )
         raise SpecError.at(weights.path, message, key="gate")
     return weights.spec.gate

@@ -131,7 +131,7 @@ def _raise_by_ends(
         )
         for label, limit, value in _about_limits(values, tolerance)
     ]
-    return xr.concat(rows, tolerance_limits(tolerance)["threshold"])
+    return xr.concat(rows, "threshold")
 
 
 def _about_limits(
@@ -175,7 +175,7 @@ def _raise_by_unseen_ends(
         "unseen_end_rise": raised,
         "prompts_without_end": prompts.where(share > 0),
     }
-    return xr.Dataset(table).squeeze("threshold")
+    return xr.Dataset(table)
 
 
 def _is_bound_by_resamples(bootstrapped: BootstrappedProfile, metric: str) -> xr.DataArray:
