@@ -18,6 +18,7 @@ from sharpbayes.metrics.stats.intervals import (
     studentized_interval,
     studentized_upper_bounds,
     symmetric_interval,
+    upper_bounds_at,
 )
 from sharpbayes.spec.study import Bootstrap
 
@@ -104,12 +105,7 @@ class BootstrappedProfile:
         if error in self.resampled:
             errors = self.resampled[error], self.observed[error]
             return studentized_upper_bounds(x, observed, *errors, error_rates)
-        sides = ["upper" if rate < 0.5 else "lower" for rate in map(float, error_rates)]  # noqa: PLR2004
-        bounds = [
-            self.interval_at(name, min(float(rate), 1.0 - float(rate))).sel(bound=side, drop=True)
-            for rate, side in zip(error_rates, sides, strict=True)
-        ]
-        return xr.concat(bounds, error_rates)
+        return upper_bounds_at(lambda level: self.interval_at(name, (1.0 - level) / 2), error_rates)
 
     def interval(self, name: str) -> xr.DataArray:
         """Return the interval of a metric by the study's method, over (..., model, bound).

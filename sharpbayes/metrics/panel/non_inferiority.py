@@ -1,6 +1,5 @@
 """A candidate against a reference by margins: bounds, verdict, and how often a gate errs."""
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -10,16 +9,16 @@ from sharpbayes.metrics.panel.comparison import verdicts
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.metrics.stats.intervals import (
+    Interval,
     symmetric_interval,
     symmetric_studentized_interval,
+    upper_bounds_at,
 )
 
 NON_INFERIOR, INFERIOR, INCONCLUSIVE = "at least as safe", "not as safe", "not decided"
 # An unchanged candidate should pass this often, where prompts are counted for it.
 PASSING = 0.8
 SIDES = ("upper", "lower")
-# An interval of a level.
-Interval = Callable[..., xr.DataArray]
 
 
 def difference_bounds(
@@ -79,7 +78,7 @@ def upper_difference_bounds(
            [30.]])
     """
     interval = _difference_interval(difference, resampled, freedom, errors, error)
-    return _upper_bounds(interval, error_rates)
+    return upper_bounds_at(interval, error_rates)
 
 
 def upper_draw_bounds(draws: xr.DataArray, error_rates: xr.DataArray) -> xr.DataArray:
@@ -93,16 +92,7 @@ def upper_draw_bounds(draws: xr.DataArray, error_rates: xr.DataArray) -> xr.Data
     array([[95.],
            [30.]])
     """
-    return _upper_bounds(partial(central_interval, draws, dim="replicate"), error_rates)
-
-
-def _upper_bounds(interval: Interval, error_rates: xr.DataArray) -> xr.DataArray:
-    """Upper bounds at error rates; above a half they are those that lie below in all others."""
-    bounds = [
-        interval(level=abs(1 - 2 * rate)).sel(bound=SIDES[int(2 * rate >= 1)], drop=True)
-        for rate in map(float, error_rates)
-    ]
-    return xr.concat(bounds, error_rates, coords="minimal", compat="override")
+    return upper_bounds_at(partial(central_interval, draws, dim="replicate"), error_rates)
 
 
 def _difference_interval(

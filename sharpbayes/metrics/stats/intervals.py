@@ -1,6 +1,6 @@
 """Intervals from resamples or draws."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
@@ -19,6 +19,8 @@ from sharpbayes.metrics.stats.interval_kernels import (
 RELATIVE_WIDTH = 1e-12
 # Below it Student's quantile and the normal one are a difference of rounding errors.
 SMALLEST_LEVEL = 1e-6
+# An interval of a level, which is its one named argument.
+Interval = Callable[..., xr.DataArray]
 
 
 def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
@@ -315,6 +317,18 @@ def _reach_both_ways(observed: xr.DataArray, reach: xr.DataArray) -> xr.DataArra
     """Return the interval that reaches as far below as above what was observed."""
     bounds = xr.concat([observed - reach, observed + reach], "bound", coords="minimal")
     return bounds.assign_coords(bound=["lower", "upper"])
+
+
+def upper_bounds_at(interval: Interval, error_rates: xr.DataArray) -> xr.DataArray:
+    """Return the upper bounds of an interval at error rates, over (error_rate, ...).
+
+    Above a half they are lower bounds: what errs in 70% of cases is what lies below in 30%.
+    """
+    bounds = [
+        interval(level=abs(1 - 2 * rate)).sel(bound="upper" if 2 * rate < 1 else "lower", drop=True)
+        for rate in map(float, error_rates)
+    ]
+    return xr.concat(bounds, error_rates, coords="minimal", compat="override")
 
 
 def student_factor(freedom: xr.DataArray | float, level: float) -> xr.DataArray:
