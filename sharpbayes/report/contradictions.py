@@ -11,13 +11,10 @@ from sharpbayes.report.wording import misfit_reasons
 MISFIT = "{}: probabilities, losses and gains rest on it."
 
 
-def list_contradictions(view: View, *, own_weights: bool) -> list[str]:
-    """Return what contradicts the choice of a fit, in sentences; empty where nothing does.
-
-    Under other weights than those of the results (``own_weights`` false) only the ratings do.
-    """
+def list_contradictions(view: View) -> list[str]:
+    """Return what contradicts the choice of a fit, in sentences; empty where nothing does."""
     texts = [MISFIT.format(reason[0].upper() + reason[1:]) for reason in misfit_reasons(view)]
-    if "profile" not in view or not own_weights:
+    if "profile" not in view:
         return texts
     answer = PanelAnswer(view)
     if contradicts_selection(view):

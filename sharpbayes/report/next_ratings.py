@@ -11,6 +11,7 @@ import xarray as xr
 
 from sharpbayes.errors import format_percent
 from sharpbayes.posterior.next_ratings import MAX_JUDGEMENTS
+from sharpbayes.posterior.stopping import lists_gain
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
@@ -211,7 +212,7 @@ def _verdict(group: xr.Dataset) -> str:
 def _no_gain(group: xr.Dataset) -> str:
     """That no purchase lowers the loss."""
     purchases, loss = group.sizes["purchase"], float(group.attrs["expected_loss"])
-    if _has_gain(group):
+    if lists_gain(group):
         return _unshown_gain(group)
     if purchases == 1:
         change = "lower it" if loss else "change that"
@@ -219,11 +220,6 @@ def _no_gain(group: xr.Dataset) -> str:
     changes = "lowers it" if loss else "changes that"
     more = "" if group.attrs["verdict"] == "stop" else " (`--count` looks at more)"
     return f"no number of the {purchases} purchases that were looked at {changes}{more}"
-
-
-def _has_gain(group: xr.Dataset) -> bool:
-    """Whether a gain is above 0, be it by chance."""
-    return bool((group["list_gain"] > 0).any())
 
 
 def _unshown_gain(group: xr.Dataset) -> str:
@@ -244,7 +240,7 @@ def _verdict_without_list(group: xr.Dataset, now: str) -> str:
     reason = f", and {_no_gain(group)}" if is_open else ""
     if group.attrs["verdict"] == "stop":
         return f"Stop: {now}{reason}."
-    if "basis" not in group.attrs and _has_gain(group):
+    if "basis" not in group.attrs and lists_gain(group):
         return f"Cannot tell: {now}{reason}."
     basis = "its law of raters" if _is_crowd(group) else "its tail"
     basis = group.attrs.get("basis", basis)

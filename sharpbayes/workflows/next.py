@@ -1,27 +1,27 @@
 """Next: stop or go on, and which ratings to buy, from the draws of a fit."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import xarray as xr
 
-from sharpbayes.analysis.evidence import panel_evidence
-from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
-from sharpbayes.analysis.unequal_judges import JUDGES, TRIALS, list_inequalities
 from sharpbayes.data.crowd import RATER
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.posterior.crowd import CrowdMetrics
-from sharpbayes.posterior.decision import add_tiers, decision, eligible_models
+from sharpbayes.posterior.decision import eligible_models
 from sharpbayes.posterior.next_crowd import compared_pairs, plan_crowd_purchases
 from sharpbayes.posterior.next_ratings import plan_purchases
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
-from sharpbayes.posterior.purchase_lists import STOP, UNDECIDED
 from sharpbayes.posterior.replicates import ReplicateDraws
+from sharpbayes.posterior.stopping import (
+    restrict_by_contradictions,
+    restrict_by_evidence,
+    restrict_by_few_raters,
+)
 from sharpbayes.report.contradictions import list_contradictions
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.spec.costs import PRICES, Costs
@@ -30,18 +30,13 @@ from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import file_provenance
 from sharpbayes.workflows.context import join_groups, refuse_approximate, under_weights
-from sharpbayes.workflows.weigh import NO_RATINGS, profile_draws, read_draws
+from sharpbayes.workflows.weigh import NO_RATINGS, read_draws, weigh
 
 # Root attributes of the results that the plan keeps.
 KEPT = ("title", "created", "status", "data_sha256", "study_sha256")
 PURCHASES = 100
-# What a certainty rests on where models were judged unequally.
-BASES = {
-    (JUDGES,): "who judged which model",
-    (TRIALS,): "how often each model was judged",
-    (JUDGES, TRIALS): "who judged which model, and how often",
-}
-CONTRADICTED = "a model that is contradicted"
+# Groups of a fit that hold under all weights.
+OF_FIT = ("diagnostics", "predictive_checks")
 NEEDS_GROUPS = (
     "no two groups of raters to compare; name columns of raters in `groups` of the study, and see "
     "which groups have metrics by sharpbayes report --text"
@@ -85,10 +80,9 @@ def plan_next(
     if isinstance(study, CrowdStudy):
         group = _plan_crowd(study, draws, results, prices, number)
     else:
-        group = _plan_panel(study, draws, results, prices, number, stored=weights is None)
-    group = heed_contradictions(
-        group, list_contradictions(View(results), own_weights=weights is None)
-    )
+        results = results if weights is None else _reweigh(results, weights)
+        group = _plan_panel(study, draws, results, prices, number)
+    group = restrict_by_contradictions(group, list_contradictions(View(results)))
     facts = {key: results.attrs[key] for key in KEPT if key in results.attrs}
     if files.weights is not None:
         facts |= file_provenance(files.weights, "weights")
@@ -101,26 +95,17 @@ def _plan_panel(
     results: xr.DataTree,
     prices: Costs | None,
     number: int,
-    *,
-    stored: bool,
 ) -> xr.Dataset:
-    """Plan for a panel; ``stored`` says whether the weights are those of the results."""
-    plan = build_profile_plan(study)
-    metrics = PanelMetrics([plan], rating_positions(study))
-    if stored and "posterior_profile" in results:
-        profile = results["posterior_profile"].to_dataset().load()
-        choice = results["decision"].to_dataset().load()
-        evidence = results["evidence"].to_dataset() if "evidence" in results else None
-    else:
-        _, measured = profile_panel(study)
-        profile = add_tiers(profile_draws(study, draws), measured, study.weights.spec)
-        choice = decision(profile, study.weights.spec, level=study.spec.bootstrap.level)
-        evidence = panel_evidence(plan, measured["profile"], measured["profile_interval"])
+    """Plan for a panel by its results, which are under the weights of the study."""
+    metrics = PanelMetrics([build_profile_plan(study)], rating_positions(study))
+    profile, choice = (
+        results[name].to_dataset().load() for name in ("posterior_profile", "decision")
+    )
     _check_choice(choice, study)
     group = plan_purchases(metrics, draws, profile, choice, costs=prices, number=number)
     roles = study.panel.roles
     columns = {f"{name}_column": getattr(roles, name) for name in ("model", "prompt", "judge")}
-    return heed_evidence(group, evidence, profile).assign_attrs(columns)
+    return restrict_by_evidence(group, _read_evidence(results), profile).assign_attrs(columns)
 
 
 def _plan_crowd(
@@ -150,65 +135,22 @@ def _plan_crowd(
     reserved = {*columns.values()}
     for name in study.data.rater_columns:
         columns[f"{name}_column"] = f"group:{name}" if name in reserved else name
-    return heed_few_raters(group, results).assign_attrs(columns)
-
-
-def heed_few_raters(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
-    """Return the plan of a crowd with what limits it.
-
-    Where a group has few raters, the certainty of the fit is that of its law of raters: that no
-    purchase would change the answer is then no reason to stop.
-    """
-    limits = json.loads(results["evidence"].attrs["limits"]) if "evidence" in results else []
     remark = results["posterior_responsiveness"].attrs.get("remark", "")
-    remarks = json.loads(results["evidence"].attrs.get("remarks", "[]")) if limits else []
-    if len(limits) > len(remarks) and not _has_gain(group):
-        group = group.assign_attrs(verdict=UNDECIDED)
-    return group.assign_attrs(limits=json.dumps([*limits, *filter(None, [remark])]))
+    restricted = restrict_by_few_raters(group, _read_evidence(results), remark)
+    return restricted.assign_attrs(columns)
 
 
-def heed_evidence(
-    group: xr.Dataset, evidence: xr.Dataset | None, profile: xr.Dataset
-) -> xr.Dataset:
-    """Return the plan of a panel with what the evidence does not carry of it.
-
-    Where a study cannot tell which model is lowest, the certainty of the fit is that of its model:
-    that no purchase would change the choice is then no reason to stop. The worst dimension is
-    chosen by the tail of the same prompts, the policy score by all of them. Where models were
-    scored by other judges, or more often, no criterion compares them, and no purchase of more of
-    the same does.
-    """
-    if evidence is None:
-        return group
-    limits = json.loads(evidence.attrs["limits"])
-    if inequalities := list_inequalities(evidence, profile):
-        basis = BASES[inequalities]
-        return group.assign_attrs(limits=json.dumps(limits), verdict=UNDECIDED, basis=basis)
-    if group.attrs["criterion"] == "policy_score" or "lowest" in json.loads(
-        evidence.attrs["carried"]
-    ):
-        return group
-    verdict = group.attrs["verdict"] if _has_gain(group) else UNDECIDED
-    limits = limits[:1]
-    return group.assign_attrs(limits=json.dumps(limits), verdict=verdict)
+def _read_evidence(results: xr.DataTree) -> xr.Dataset | None:
+    """Return the evidence of results, if they have it."""
+    return results["evidence"].to_dataset() if "evidence" in results else None
 
 
-def heed_contradictions(group: xr.Dataset, contradictions: Sequence[str]) -> xr.Dataset:
-    """Return a plan with what contradicts the fit that it trusts.
-
-    That a fit is sure is then no reason to stop, nor is a gain by it that is below its price.
-    """
-    if not contradictions:
-        return group
-    limits = [*json.loads(group.attrs.get("limits", "[]")), *contradictions]
-    verdict = UNDECIDED if group.attrs["verdict"] == STOP else group.attrs["verdict"]
-    basis = group.attrs.get("basis", CONTRADICTED)
-    return group.assign_attrs(limits=json.dumps(limits), verdict=verdict, basis=basis)
-
-
-def _has_gain(group: xr.Dataset) -> bool:
-    """Whether a purchase lowers the loss at all, be it by chance: its price then decides."""
-    return "list_gain" in group and bool((group["list_gain"] > 0).any())
+def _reweigh(results: xr.DataTree, weights: SpecFile[Weights]) -> xr.DataTree:
+    """Return what a plan reads of results of a panel, under other weights."""
+    [weighed] = weigh(results, weights).children.values()
+    groups = {name: results[name].to_dataset() for name in OF_FIT if name in results}
+    groups |= {str(name): group.to_dataset() for name, group in weighed.children.items()}
+    return join_groups(groups, {**results.attrs, **weighed.attrs})
 
 
 def read_fit_files(results: xr.DataTree, weights: SpecFile[Weights] | None) -> StudyFiles:

@@ -12,6 +12,7 @@ from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError
 from sharpbayes.posterior.information import Purchase
 from sharpbayes.posterior.purchase_lists import judge_list, share_gain
+from sharpbayes.report.layout import read_criterion
 from sharpbayes.report.next_ratings import (
     next_answer,
     next_document,
@@ -21,7 +22,8 @@ from sharpbayes.report.next_ratings import (
 )
 from sharpbayes.spec.load import load_weights
 from sharpbayes.storage.results import open_results, save_results
-from sharpbayes.workflows.next import heed_contradictions, heed_evidence, plan_next
+from sharpbayes.workflows import next as next_module
+from sharpbayes.workflows.next import plan_next
 from tests.shared_results import as_converged
 
 PRICES = {"judge": 0.05, "prompt": 1.0}
@@ -338,57 +340,6 @@ def test_the_command_writes_the_list_and_says_so_by_its_exit_status(results_file
     assert "--out: next.txt: must end in .csv or .jsonl" in ending.stderr
 
 
-def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_stop():
-    group = xr.Dataset(attrs={"criterion": "cvar", "verdict": "stop", "best_size": 0})
-    limit = "With 30 prompts the 5% tail holds 1.5 prompts."
-    facts = {"carried": '["admissible"]', "limits": json.dumps([limit])}
-    profile = xr.Dataset({"cvar": (("draw", "model"), [[1.0, 2.0]])}, {"model": ["m0", "m1"]})
-
-    def heeded(**changes):
-        return heed_evidence(group, xr.Dataset(attrs=facts | changes), profile).attrs
-
-    assert heeded()["verdict"] == "cannot tell"
-    assert json.loads(heeded()["limits"]) == [limit]
-    assert heeded(carried='["lowest"]') == heed_evidence(group, None, profile).attrs == group.attrs
-    group_with_gain = group.assign(list_gain=("size", [0.1]))
-    dear = heed_evidence(group_with_gain, xr.Dataset(attrs=facts), profile)
-    assert dear.attrs["verdict"] == "stop"
-    assert json.loads(dear.attrs["limits"]) == [limit]
-    worst = group.assign_attrs(criterion="worst_dimension")
-    assert heed_evidence(worst, xr.Dataset(attrs=facts), profile).attrs["verdict"] == "cannot tell"
-    score = group.assign_attrs(criterion="policy_score")
-    assert heed_evidence(score, xr.Dataset(attrs=facts), profile).attrs == score.attrs
-    share = xr.DataArray(
-        [[1.0, 1.0], [1.0, 0.1]], profile.coords | {"judge": [*"ab"]}, ["model", "judge"]
-    )
-    other_judges = xr.Dataset({"judge_share": share}, attrs=facts)
-    for chosen_by in (group, dear, score):
-        heeded_judges = heed_evidence(chosen_by, other_judges, profile).attrs
-        assert heeded_judges["verdict"] == "cannot tell"
-        assert heeded_judges["basis"] == "who judged which model"
-    trials = share.where(share == 1.0, 5.0)
-    for shares, basis in (
-        ({"judge_share": share.where(False, 1.0)}, "how often each model was judged"),
-        ({"judge_share": share}, "who judged which model, and how often"),
-    ):
-        other_trials = xr.Dataset(shares | {"judge_trials": trials}, attrs=facts)
-        assert heed_evidence(score, other_trials, profile).attrs["basis"] == basis
-    of_one = profile.assign(cvar=profile["cvar"].where(profile["model"] == "m0"))
-    assert heed_evidence(score, other_judges, of_one).attrs == score.attrs
-
-
-def test_what_contradicts_the_fit_is_no_reason_to_stop():
-    for verdict, heeded in (("stop", "cannot tell"), ("go on", "go on"), ("cannot tell",) * 2):
-        group = xr.Dataset(attrs={"verdict": verdict, "best_size": 0, "limits": '["Few."]'})
-        assert heed_contradictions(group, []).attrs == group.attrs
-        attrs = heed_contradictions(group, ["It is."]).attrs
-        assert attrs["verdict"] == heeded
-        assert json.loads(attrs["limits"]) == ["Few.", "It is."]
-        assert attrs["basis"] == "a model that is contradicted"
-    other = xr.Dataset(attrs={"verdict": "cannot tell", "basis": "who judged which model"})
-    assert heed_contradictions(other, ["It is."]).attrs["basis"] == "who judged which model"
-
-
 def test_a_failed_check_is_said_and_nothing_is_stopped_by_it(fitted):
     failing = priced(fitted, 1e-9, failed=["prompt_kurtosis", "halo"])
     assert failing["next"].attrs["verdict"] == "cannot tell"
@@ -405,6 +356,32 @@ def test_the_evidence_is_that_of_the_weights_that_decide(fitted, tmp_path):
     assert "limits" not in half["next"].attrs
     stored = plan_next(fitted, costs=PRICES, number=3)
     assert json.loads(stored["next"].attrs["limits"]) == [SHORT_TAIL]
+
+
+def test_a_plan_under_its_own_weights_is_that_of_the_results(fitted, tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(fitted.attrs["weights"], "utf-8")
+    own = plan_next(fitted, weights=load_weights(str(path)), costs=PRICES, number=3)["next"]
+    stored = plan_next(fitted, costs=PRICES, number=3)["next"]
+    xr.testing.assert_identical(own.to_dataset(), stored.to_dataset())
+
+
+def test_contradictions_are_those_of_the_weights_that_decide(fitted, monkeypatch):
+    read = []
+
+    def contradict(view):
+        read.append(view)
+        return ["It is contradicted."]
+
+    monkeypatch.setattr(next_module, "list_contradictions", contradict)
+    results = plan_next(fitted, weights=load_weights("worst_dimension"), costs=PRICES, number=3)
+    assert json.loads(results["next"].attrs["limits"])[-1] == "It is contradicted."
+    [view] = read
+    assert read_criterion(view.results) == "worst_dimension"
+    assert view["decision/selected"].any()
+    assert {"joint", "profile_interval", "posterior_profile", "predictive_checks"} <= {
+        *view.results.children
+    }
 
 
 def test_the_help_names_the_table_of_prices():

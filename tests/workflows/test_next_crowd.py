@@ -17,7 +17,7 @@ from sharpbayes.report.next_ratings import next_answer, next_document, next_file
 from sharpbayes.spec.costs import Costs
 from sharpbayes.spec.load import load_study, load_weights
 from sharpbayes.storage.results import open_results, save_results
-from sharpbayes.workflows.next import heed_few_raters, plan_next, read_fit, read_fit_files
+from sharpbayes.workflows.next import plan_next, read_fit, read_fit_files
 from tests.shared_results import as_converged
 
 PRICES = {"rating": 0.1, "rater": 5.0, "item": 3.0}
@@ -173,28 +173,6 @@ def test_ratings_of_present_raters_are_offered_where_they_are_missing(fitted):
         assert group["rated_gender"][row] == data.rater_columns["gender"][raters[rater]]
     assert group.attrs["left_out"] == 0
     assert (group["cost"] == 1.0).all()
-
-
-def test_few_raters_are_no_reason_to_stop():
-    group = xr.Dataset(attrs={"verdict": "stop", "best_size": 0})
-
-    def heeded(limits, remarks=(), gain=0.0):
-        texts = {"limits": json.dumps(limits), "remarks": json.dumps(remarks)}
-        groups = {
-            "/evidence": xr.Dataset(attrs=texts),
-            "/posterior_responsiveness": xr.Dataset(attrs={"remark": "Lower bounds."}),
-        }
-        return heed_few_raters(
-            group.assign(list_gain=("size", [gain])), xr.DataTree.from_dict(groups)
-        ).attrs
-
-    assert heeded([])["verdict"] == "stop"
-    assert heeded(["Few."])["verdict"] == "cannot tell"
-    assert heeded(["Few."], gain=0.1)["verdict"] == "stop"
-    assert json.loads(heeded(["Few."])["limits"]) == ["Few.", "Lower bounds."]
-    # Raters without a group leave every statement on groups standing.
-    assert heeded(["No group."], remarks=["No group."])["verdict"] == "stop"
-    assert heeded(["Few.", "No group."], remarks=["No group."])["verdict"] == "cannot tell"
 
 
 def test_an_answer_where_no_pair_is_open(plan):

@@ -1,0 +1,78 @@
+"""When a plan of purchases says stop: what takes its certainty from a fit that it trusts."""
+
+import json
+from collections.abc import Sequence
+
+import xarray as xr
+
+from sharpbayes.analysis.unequal_judges import JUDGES, TRIALS, list_inequalities
+from sharpbayes.posterior.purchase_lists import STOP, UNDECIDED
+
+# What a certainty rests on where models were judged unequally, or the fit is contradicted.
+BASES = {
+    (JUDGES,): "who judged which model",
+    (TRIALS,): "how often each model was judged",
+    (JUDGES, TRIALS): "who judged which model, and how often",
+}
+CONTRADICTED = "a model that is contradicted"
+
+
+def lists_gain(plan: xr.Dataset) -> bool:
+    """Return whether a purchase lowers the loss at all, be it by chance: its price then decides.
+
+    >>> lists_gain(xr.Dataset({"list_gain": ("size", [0.0, 0.2])}))
+    True
+    """
+    return "list_gain" in plan and bool((plan["list_gain"] > 0).any())
+
+
+def restrict_by_evidence(
+    plan: xr.Dataset, evidence: xr.Dataset | None, profile: xr.Dataset
+) -> xr.Dataset:
+    """Return the plan of a panel with what the evidence does not carry of it.
+
+    Where a study cannot tell which model is lowest, the certainty of the fit is that of its model:
+    that no purchase would change the choice is then no reason to stop. The worst dimension is
+    chosen by the tail of the same prompts, the policy score by all of them. Where models were
+    scored by other judges, or more often, no criterion compares them, and no purchase of more of
+    the same does.
+    """
+    if evidence is None:
+        return plan
+    limits = json.loads(evidence.attrs["limits"])
+    if inequalities := list_inequalities(evidence, profile):
+        basis = BASES[inequalities]
+        return plan.assign_attrs(limits=json.dumps(limits), verdict=UNDECIDED, basis=basis)
+    is_by_means = plan.attrs["criterion"] == "policy_score"
+    if is_by_means or "lowest" in json.loads(evidence.attrs["carried"]):
+        return plan
+    verdict = plan.attrs["verdict"] if lists_gain(plan) else UNDECIDED
+    return plan.assign_attrs(limits=json.dumps(limits[:1]), verdict=verdict)
+
+
+def restrict_by_few_raters(
+    plan: xr.Dataset, evidence: xr.Dataset | None, remark: str
+) -> xr.Dataset:
+    """Return the plan of a crowd with what limits it, ``remark`` of its posterior among it.
+
+    Where a group has few raters, the certainty of the fit is that of its law of raters: that no
+    purchase would change the answer is then no reason to stop.
+    """
+    attrs = {} if evidence is None else evidence.attrs
+    limits, remarks = (json.loads(attrs.get(name, "[]")) for name in ("limits", "remarks"))
+    if len(limits) > len(remarks) and not lists_gain(plan):
+        plan = plan.assign_attrs(verdict=UNDECIDED)
+    return plan.assign_attrs(limits=json.dumps([*limits, *filter(None, [remark])]))
+
+
+def restrict_by_contradictions(plan: xr.Dataset, contradictions: Sequence[str]) -> xr.Dataset:
+    """Return a plan with what contradicts the fit that it trusts.
+
+    That a fit is sure is then no reason to stop, nor is a gain by it that is below its price.
+    """
+    if not contradictions:
+        return plan
+    limits = [*json.loads(plan.attrs.get("limits", "[]")), *contradictions]
+    verdict = UNDECIDED if plan.attrs["verdict"] == STOP else plan.attrs["verdict"]
+    basis = plan.attrs.get("basis", CONTRADICTED)
+    return plan.assign_attrs(limits=json.dumps(limits), verdict=verdict, basis=basis)
