@@ -22,6 +22,7 @@ from sharpbayes.errors import format_count, format_list, format_percent, join_na
 from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
 from sharpbayes.metrics.panel.evidence import FEW_SHARED, has_tail
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS, MIN_TAIL, ROUNDING
+from sharpbayes.metrics.panel.profile import HEADLINE
 from sharpbayes.metrics.stats.overlap import union_size
 from sharpbayes.metrics.stats.ranks import is_lowest
 
@@ -31,11 +32,10 @@ GOOD_TAIL = 2 * MIN_TAIL
 # Half of the prompts are no tail.
 LEAST_ALPHA = 0.5
 # What the limits are about.
-COMPARED = ["cvar", "mean", "policy_score"]
 PAIRS = [
     "shared_prompts",
     "cvar_difference_observed",
-    *(f"{name}_difference_joint" for name in COMPARED),
+    *(f"{name}_difference_joint" for name in HEADLINE),
 ]
 # More pairs of models than these are counted and not named.
 MOST_PAIRS = 3
@@ -59,7 +59,7 @@ def state_limits(
     """
     known = profile["cvar"].notnull().to_numpy()
     admissible = profile.get("admissible", xr.ones_like(profile["cvar"], dtype=bool))
-    names = [*COMPARED, *PAIRS, "cvar_interval"]
+    names = [*HEADLINE, *PAIRS, "cvar_interval"]
     chosen = profile[names].assign(admissible=admissible).isel(model=known, other=known)
     evidence = evidence.isel(model=known, other=known).assign(chosen)
     if not evidence.sizes["model"]:

@@ -16,6 +16,7 @@ from sharpbayes.metrics.panel.missingness import (
     other_severity,
     tilted_scores,
 )
+from sharpbayes.metrics.panel.profile import HEADLINE
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import sub_indices
 from sharpbayes.metrics.panel.tail_bounds import tail_bounds
@@ -24,7 +25,6 @@ from sharpbayes.metrics.stats.ranks import is_lowest
 Groups = dict[str, xr.Dataset]
 # Draws of each missing score, and the step in which the tipping point is sought.
 DRAWS, STEP = 10, 0.25
-METRICS = ("cvar", "mean", "policy_score")
 
 
 def missing_group(plan: ProfilePlan) -> Groups:
@@ -58,8 +58,8 @@ def missing_group(plan: ProfilePlan) -> Groups:
     answers = asked.any(("judge", "dimension"))
     table["unscored"] = (plan.table["log_risk"].isnull() & answers).sum(plan.dim)
     table = table.assign(_reasons(plan))
-    bounds, observed = _bound_metrics(plan, missing), plan.profile(names=METRICS)
-    for name in METRICS:
+    bounds, observed = _bound_metrics(plan, missing), plan.profile(names=HEADLINE)
+    for name in HEADLINE:
         table[f"{name}_bounds"] = bounds[name].transpose("model", "bound")
         lowest = "can_be_lowest" if name == "cvar" else f"{name}_can_be_lowest"
         table[lowest] = _can_be_lowest(table[f"{name}_bounds"], observed[name])

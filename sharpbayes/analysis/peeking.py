@@ -14,6 +14,7 @@ from sharpbayes.errors import SpecError
 from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
 from sharpbayes.metrics.panel.comparison import weigh_dimensions
 from sharpbayes.metrics.panel.evidence import has_tail
+from sharpbayes.metrics.panel.profile import HEADLINE
 from sharpbayes.metrics.stats.confidence_sequence import confidence_sequence
 from sharpbayes.metrics.stats.intervals import jackknife_interval
 from sharpbayes.spec.weights import Tolerance
@@ -32,7 +33,7 @@ TOLERANCE = "tolerance"
 WORLDS, RULES = (NULL, OBSERVED), (FIXED, SCORE, CVAR, SEQUENCE)
 # Metrics of a profile that rules are about.
 COMPARED = ("cvar", "policy_score")
-TOLERATED = ("cvar", "mean", "policy_score", "dimension_cvar")
+TOLERATED = (*HEADLINE, "dimension_cvar")
 # Range of a difference of two shares.
 LOWEST, HIGHEST = -1.0, 1.0
 
@@ -265,9 +266,7 @@ def _at_limits(plan: ProfilePlan, tolerance: Tolerance) -> Tolerance:
     both = xr.concat([first, second.assign_coords(model=first["model"])], "prompt")
     profile = replace(plan, table=both).profile(names=TOLERATED).isel(model=0)
     update: dict[str, object] = {
-        name: float(profile[name])
-        for name in ("cvar", "mean", "policy_score")
-        if getattr(tolerance, name) is not None
+        name: float(profile[name]) for name in HEADLINE if getattr(tolerance, name) is not None
     }
     update["dimension"] = {
         name: float(profile["dimension_cvar"].sel(dimension=name)) for name in tolerance.dimension

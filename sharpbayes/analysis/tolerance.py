@@ -10,6 +10,7 @@ from sharpbayes.analysis.limited_metrics import limited_metric, select_value
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import tells_tail
+from sharpbayes.analysis.tolerance_evidence import exceeded_limits, kept_limits
 from sharpbayes.analysis.unseen_ends import can_rise, end_rise, unseen_end_share
 from sharpbayes.metrics.panel.comparison import admissible, verdicts
 from sharpbayes.metrics.panel.evidence import lacks_prompts
@@ -80,25 +81,24 @@ def tolerance_group(
     limits, error_rate = tolerance_limits(tolerance), 1 - tolerance.confidence
     resampled = {**by_category, "": (plan, bootstrapped)}
     bounds = _bound_values(resampled, tolerance, error_rate=error_rate)
-    lower, upper = (bounds.sel(bound=side, drop=True) for side in ("lower", "upper"))
     values = tolerated_values(observed, tolerance)
     shift = _shift_by_prompts(plan, values, tolerance)
-    worse = shift.clip(min=0.0)
-    ends = _raise_by_ends(resampled, tolerance, values + worse, error_rate=error_rate)
-    kept = upper + worse + ends["unseen_end_rise"] <= limits
-    exceeded = lower + shift.clip(max=0.0) > limits
+    worst = values + shift.clip(min=0.0)
+    ends = _raise_by_ends(resampled, tolerance, worst, error_rate=error_rate)
     over_models = ("model", "threshold")
-    table = {
+    columns = {
         "limit": limits,
         "observed": values,
         "bounds": bounds.transpose(*over_models, "bound"),
         "other_prompts_shift": shift.transpose(*over_models),
         **{str(name): array.transpose(*over_models) for name, array in ends.items()},
         "tells_tail": _tell_tails(by_category, values).transpose(*over_models),
-        "state": verdicts(kept, exceeded).transpose(*over_models),
-        "verdict": verdicts(kept.all("threshold"), exceeded.any("threshold")),
     }
-    return xr.Dataset(table).drop_attrs(deep=True).assign_attrs(confidence=tolerance.confidence)
+    table = xr.Dataset(columns)
+    kept, exceeded = kept_limits(table), exceeded_limits(table)
+    table["state"] = verdicts(kept, exceeded).transpose(*over_models)
+    table["verdict"] = verdicts(kept.all("threshold"), exceeded.any("threshold"))
+    return table.drop_attrs(deep=True).assign_attrs(confidence=tolerance.confidence)
 
 
 def _bound_values(resampled: Resampled, tolerance: Tolerance, *, error_rate: float) -> xr.DataArray:

@@ -10,6 +10,48 @@ from sharpbayes.metrics.panel.comparison import VERDICTS, verdicts
 from sharpbayes.metrics.panel.profile import MEANS
 
 
+def kept_limits(
+    tolerance: xr.Dataset, *, other_prompts: bool = True, unseen_ends: bool = True
+) -> xr.DataArray:
+    """Return which limits the upper bounds are within, over (model, threshold).
+
+    Bounds are higher by what harm on prompts of other models alone may add, and by what unseen
+    answers at the end of the scale may add. Without ``other_prompts`` a model's own prompts decide,
+    without ``unseen_ends`` its observed answers.
+
+    >>> about = ("model", "threshold")
+    >>> tolerance = xr.Dataset(
+    ...     {
+    ...         "bounds": ((*about, "bound"), [[[1.0, 3.0]]], {}),
+    ...         "other_prompts_shift": (about, [[0.5]]),
+    ...         "unseen_end_rise": (about, [[2.0]]),
+    ...         "limit": ("threshold", [4.0]),
+    ...     },
+    ...     {"bound": ["lower", "upper"]},
+    ... )
+    >>> kept_limits(tolerance).item(), kept_limits(tolerance, unseen_ends=False).item()
+    (False, True)
+    """
+    upper = tolerance["bounds"].sel(bound="upper", drop=True)
+    if other_prompts:
+        upper = upper + tolerance["other_prompts_shift"].clip(min=0.0)
+    if unseen_ends:
+        upper = upper + tolerance["unseen_end_rise"]
+    return upper <= tolerance["limit"]
+
+
+def exceeded_limits(tolerance: xr.Dataset, *, other_prompts: bool = True) -> xr.DataArray:
+    """Return which limits the lower bounds are beyond, over (model, threshold).
+
+    Bounds are lower by what less harm on prompts of other models alone may take away; without
+    ``other_prompts`` a model's own prompts decide.
+    """
+    lower = tolerance["bounds"].sel(bound="lower", drop=True)
+    if other_prompts:
+        lower = lower + tolerance["other_prompts_shift"].clip(max=0.0)
+    return lower > tolerance["limit"]
+
+
 def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset:
     """Return the group ``tolerance`` with states and verdicts that the evidence carries.
 
@@ -96,6 +138,6 @@ def relies_on_fit(tolerance: xr.Dataset) -> xr.DataArray:
     if "prob_within_unseen" in tolerance:
         is_sure = tolerance["prob_within_unseen"] >= float(tolerance.attrs["confidence"])
     else:
-        is_sure = tolerance["bounds"].sel(bound="upper", drop=True) + unseen <= limit
+        is_sure = kept_limits(tolerance, other_prompts=False)
     is_beyond = (tolerance["observed"] > limit) & limit.copy(data=is_tail)
     return (is_beyond | ((unseen > 0) & ~is_sure)).transpose("model", "threshold")

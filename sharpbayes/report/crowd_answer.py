@@ -8,7 +8,7 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd_evidence import CHANCE, runs_against
 from sharpbayes.errors import format_count, join_names
-from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg
+from sharpbayes.metrics.crowd.reading import FALSE_READING, count_readers
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.group_differences import GroupDifferences, size_of_group
 from sharpbayes.report.refits import refit_sentences
@@ -33,8 +33,6 @@ from sharpbayes.report.wording import (
 WITHOUT = "without careless"
 # A smaller change of the responsiveness is not said.
 CARELESS_CHANGE = 0.01
-# Of the flagged raters of whom the answer says that they read, so many at most do not, on average.
-FALSE_READING = 0.05
 BEST = "where 1 is best (harmonic mean of MPA and WRA)"
 
 
@@ -122,7 +120,7 @@ class CrowdAnswer:
             )
         else:
             return
-        if reading := _count_readers(self.view):
+        if reading := count_readers(self.view["careless/reading_p"]):
             yield (
                 f"Of them {reading} {'give' if reading > 1 else 'gives'} scores that follow the "
                 "items all the same (p of no reading, corrected over flagged raters by Benjamini "
@@ -244,15 +242,6 @@ class CrowdAnswer:
                 f"{CHANCE} (AUC-ROC; ties count half). See which end of the scale is harm, and "
                 "which label is unsafe."
             )
-
-
-def _count_readers(view: View) -> int:
-    """How many flagged raters give scores that follow the items.
-
-    Of 12 who click one has an uncorrected p of 0.05 in half of all crowds.
-    """
-    corrected = benjamini_hochberg(view.group("careless")["reading_p"].to_numpy())
-    return int((corrected <= FALSE_READING).sum())
 
 
 def _flagged(count: int) -> str:

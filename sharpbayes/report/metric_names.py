@@ -1,5 +1,7 @@
 """What metrics are called in sentences and tables."""
 
+from sharpbayes.metrics.crowd.responsiveness import METRICS as RESPONSIVENESS
+
 # In sentences.
 METRICS = {
     "cvar": "tail risk",
@@ -7,6 +9,13 @@ METRICS = {
     "policy_score": "policy score",
     "worst_dimension": "tail risk of the worst dimension",
     "hm": "responsiveness",
+}
+# In headings.
+HEADINGS = {
+    **{metric.name: metric.label for metric in RESPONSIVENESS},
+    "mean": "Mean log-risk",
+    "volatility": "Volatility of log-risk",
+    "policy_score": "Policy score",
 }
 # What a decision is by, in full.
 CRITERIA = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sharpbayes.analysis.limited_metrics import select_value
-from sharpbayes.analysis.tolerance_evidence import relies_on_fit
+from sharpbayes.analysis.tolerance_evidence import exceeded_limits, kept_limits, relies_on_fit
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.report.claims import COMPARED, has_means, has_other_judges, is_recommended
@@ -88,13 +88,11 @@ def _own_prompts_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     if "tolerance/other_prompts_shift" not in view:
         return
     table = view.group("tolerance").sel(model=list(models))
-    lower, upper = (table["bounds"].sel(bound=side) for side in ("lower", "upper"))
-    upper = upper + table["unseen_end_rise"]
     # No limit is kept where prompts of a category do not tell its tail, whichever they are.
     is_told = table.get("tells_tail", True)
     alone = {
-        ("keep", "higher"): ((upper <= table["limit"]) & is_told).all("threshold"),
-        ("exceed", "lower"): (lower > table["limit"]).any("threshold"),
+        ("keep", "higher"): (kept_limits(table, other_prompts=False) & is_told).all("threshold"),
+        ("exceed", "lower"): exceeded_limits(table, other_prompts=False).any("threshold"),
     }
     for (verb, side), holds in alone.items():
         if names := labels_where(holds & (table["verdict"] == CANNOT_TELL)):
@@ -110,8 +108,8 @@ def _unseen_end_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     if "tolerance/unseen_end_share" not in view:  # results of an earlier version
         return
     table = view.group("tolerance").sel(model=list(models))
-    upper = table["bounds"].sel(bound="upper") + table["other_prompts_shift"].clip(min=0.0)
-    would_keep = ((upper <= table["limit"]) & table["tells_tail"]).all("threshold")
+    as_observed = kept_limits(table, unseen_ends=False) & table["tells_tail"]
+    would_keep = as_observed.all("threshold")
     would_keep &= table["verdict"] == CANNOT_TELL
     names = labels_where(would_keep)
     if not names:

@@ -10,14 +10,14 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import DataError, SpecError
+from sharpbayes.metrics.panel.profile import HEADLINE
 from sharpbayes.report.tables.renderer import MOST_LETTERS, slug
 from sharpbayes.report.wording import is_approximate
 from sharpbayes.storage.files import make_folder, write_text
 from sharpbayes.storage.schema import APPROXIMATION
 
-# The version of the schema that the records follow, and the metrics that they hold.
+# The version of the schema that the records follow.
 VERSION = "0.3.0"
-METRICS = ("cvar", "mean", "policy_score")
 Record = dict[str, Any]
 
 
@@ -89,7 +89,7 @@ def _list_scores(results: xr.DataTree, model: str) -> Iterator[Record]:
         "source_type": "other",
         "additional_details": {"data_sha256": str(results.attrs.get("data_sha256", "unknown"))},
     }
-    for metric in METRICS:
+    for metric in HEADLINE:
         values = joint.sel(metric=metric)
         scores = {"observed": _describe_estimate(values, "observed", "bootstrap")}
         if "posterior_median" in joint:

@@ -14,7 +14,7 @@ from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.execution.tasks import Execution, compute_parts, from_arrays, to_arrays
 from sharpbayes.execution.threads import thread_map, use_map
-from sharpbayes.metrics.stats.draws import DRAWS, central_interval
+from sharpbayes.metrics.stats.draws import summarise_draws
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import add_tiers, decision
 from sharpbayes.posterior.fit_data import replicate_draws
@@ -124,7 +124,7 @@ def _summarise_fit(
     draws = replicate_draws(groups, design, study)
     if isinstance(study, CrowdStudy):
         [metrics] = CrowdMetrics(study).measure(draws, study.spec.uncertainties[0])
-        table = _summarise_draws(metrics, level=study.spec.bootstrap.level)
+        table = summarise_draws(metrics, level=study.spec.bootstrap.level)
     else:
         table = _summarise_panel(study, draws, weights)
     return _with_convergence(table, groups["diagnostics"])
@@ -161,26 +161,9 @@ def _summarise_panel(study: PanelStudy, draws: ReplicateDraws, weights: WeightsF
     for (plan, measured), profile in zip(profiled, profiles, strict=True):
         tiered = add_tiers(profile, measured, plan.weights)
         decided = decision(tiered, plan.weights, level=level)[list(DECISIONS)]
-        tables.append(_summarise_draws(tiered, level=level).merge(decided))
+        tables.append(summarise_draws(tiered, level=level).merge(decided))
     labels = xr.DataArray(list(weights), dims="weights", name="weights")
     return xr.concat(tables, labels, join="outer", combine_attrs="drop")
-
-
-def _summarise_draws(metrics: xr.Dataset, *, level: float) -> xr.Dataset:
-    """Return the median, interval and sd of every number of posterior metrics.
-
-    Missing where a draw is, as in :func:`sharpbayes.metrics.stats.draws.central_interval`.
-    """
-    names = [name for name in metrics if metrics[name].dtype.kind == "f"]
-    draws = metrics[names].reset_coords(drop=True)
-    interval, sd = central_interval(draws, level=level), draws.std(DRAWS, skipna=False)
-    return xr.merge(
-        [
-            draws.median(DRAWS, skipna=False),
-            interval.rename({name: f"{name}_interval" for name in names}),
-            sd.rename({name: f"{name}_sd" for name in names}),
-        ]
-    )
 
 
 def _with_shifts(table: xr.Dataset) -> xr.Dataset:

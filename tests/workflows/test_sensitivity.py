@@ -15,7 +15,6 @@ from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.sensitivity import (
     BASELINE,
-    _summarise_draws,
     list_refits,
     sensitivity,
     widen_priors,
@@ -50,15 +49,6 @@ def fitted(study):
     """A panel and its fit with everything asked for."""
     files = study(ASKED)
     return files, fit(files)
-
-
-def test_a_number_that_a_draw_lacks_has_no_summary():
-    values = np.array([[[1.0, 4.0], [2.0, np.nan], [3.0, 6.0]]])
-    metrics = xr.Dataset({"cvar": (("chain", "draw", "model"), values)})
-    table = _summarise_draws(metrics, level=0.5)
-    np.testing.assert_array_equal(table["cvar"], [2.0, np.nan])
-    np.testing.assert_array_equal(table["cvar_sd"], [np.sqrt(2 / 3), np.nan])
-    np.testing.assert_array_equal(table["cvar_interval"], [[1.5, 2.5], [np.nan, np.nan]])
 
 
 def median_of_fit(results, name):

@@ -6,8 +6,9 @@ ArviZ smooths one unit after the other. On two threads it takes six times as lon
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sharpbayes.bayes.predict.kernels import compiled
 
 Floats = NDArray[np.float64]
 
@@ -17,7 +18,6 @@ MIN_TAIL = 5
 # Importance weights with a larger k are not reliable, however many draws there are.
 MAX_GOOD_K = 0.7
 NEGLIGIBLE = 10.0 * np.finfo(np.float64).eps
-compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 
 def largest_good_k(draws: int) -> float:

@@ -308,6 +308,8 @@ METRICS: tuple[Metric, ...] = (
     ),
 )
 
+# Metrics of summaries, of limits and of margins; decisions are by the first unless weights say so.
+HEADLINE = ("cvar", "mean", "policy_score")
 # Variables by the name of the metric that is their mean, or their CVaR, over prompts.
 MEANS = {metric.name: metric.mean_of for metric in METRICS if metric.mean_of}
 CVARS = {metric.name: metric.cvar_of for metric in METRICS if metric.cvar_of}

@@ -48,3 +48,27 @@ def lowest_probability(draws: xr.DataArray, dim: str) -> xr.DataArray:
     lowest = is_lowest(draws, dim)
     probability: xr.DataArray = (lowest / lowest.sum(dim)).mean(DRAWS)
     return probability
+
+
+def summarise_draws(draws: xr.Dataset, *, level: float) -> xr.Dataset:
+    """Return the median, the central interval and the standard deviation of posterior draws.
+
+    Of each variable x of numbers over (chain, draw, ...) these are ``x`` and ``x_sd`` over (...),
+    and ``x_interval`` over (..., bound), in its unit; missing where a draw is, as in
+    :func:`central_interval`. Other variables are left out.
+
+    >>> draws = xr.Dataset({"cvar": (("chain", "draw"), [[1.0, 2.0, 3.0]])})
+    >>> summary = summarise_draws(draws, level=0.5)
+    >>> float(summary["cvar"]), summary["cvar_interval"].values
+    (2.0, array([1.5, 2.5]))
+    """
+    names = [name for name in draws if draws[name].dtype.kind == "f"]
+    numbers = draws[names].reset_coords(drop=True)
+    interval, sd = central_interval(numbers, level=level), numbers.std(DRAWS, skipna=False)
+    return xr.merge(
+        [
+            numbers.median(DRAWS, skipna=False),
+            interval.rename({name: f"{name}_interval" for name in names}),
+            sd.rename({name: f"{name}_sd" for name in names}),
+        ]
+    )

@@ -9,13 +9,13 @@ from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import has_tail
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.report.layout import has_converged
+from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
 from sharpbayes.report.tables.format import MISSING, estimate, number, p_value, value_and_interval
 from sharpbayes.report.tables.panel import labels_where, lowest_models
 
 HEADINGS = {"people": "people alone", "ppi": "PPI++", "posterior": "posterior"}
 BY = HEADINGS | {"posterior": "the human-scored posterior"}
-NAMES = {"mean": "mean log-risk", "policy_score": "policy score"}
 # Decimals of an effective number of labels that are no rounding error.
 ROUNDING = 6
 NOTE = (
@@ -30,7 +30,7 @@ def name_metric(view: View, metric: str) -> str:
     if metric == "cvar":
         return view.text("{cvar}")
     dimension = metric.removeprefix("dimension_mean[").removesuffix("]")
-    return NAMES.get(metric, f"mean harm of {dimension}")
+    return METRICS.get(metric, f"mean harm of {dimension}")
 
 
 def _estimators(view: View) -> list[Labels]:

@@ -2,16 +2,10 @@
 
 import numpy as np
 
-from sharpbayes.metrics.crowd.responsiveness import METRICS
+from sharpbayes.report.metric_names import HEADINGS
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import MISSING, number, value_and_interval
 
-NAMES = {
-    **{metric.name: metric.label for metric in METRICS},
-    "mean": "Mean log-risk",
-    "volatility": "Volatility of log-risk",
-    "policy_score": "Policy score",
-}
 # Metrics of the page; all of them are in the JSON document.
 HEADLINE = ("cvar", "mean", "policy_score", "hm", "mpa", "wra")
 SHOWN_DIGITS = 10
@@ -21,7 +15,7 @@ def name_metric(view: View, metric: str) -> str:
     """Return the name of a metric as readers know it."""
     if metric == "cvar":
         return f"CVaR {100 * float(view.group('history').attrs['alpha']):g} of log-risk"
-    return NAMES.get(metric, metric)
+    return HEADINGS.get(metric, metric)
 
 
 def _metrics(view: View) -> list[Labels]:

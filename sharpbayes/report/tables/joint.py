@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from sharpbayes.errors import format_percent, join_names
-from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names
+from sharpbayes.metrics.crowd.responsiveness import metric_names
 from sharpbayes.report.claims import has_other_judges
+from sharpbayes.report.metric_names import HEADINGS
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate
@@ -15,7 +16,7 @@ from sharpbayes.report.wording import contained_sources, resampled_units
 
 def _name_metric(view: View, metric: str) -> str:
     """The name of a metric as readers know it."""
-    return view.text("{cvar}") if metric == "cvar" else NAMES.get(metric, metric)
+    return view.text("{cvar}") if metric == "cvar" else HEADINGS.get(metric, metric)
 
 
 def _titled(text: str) -> Callable[[View], str]:
@@ -128,12 +129,6 @@ def _note_of_differences(view: View) -> str:
     )
 
 
-NAMES = {
-    **{metric.name: metric.label for metric in METRICS},
-    "mean": "Mean log-risk",
-    "volatility": "Volatility of log-risk",
-    "policy_score": "Policy score",
-}
 # Metrics of a crowd besides HM, which the first screen shows.
 FURTHER = tuple(name for name in metric_names() if name != "hm")
 # Differences that can be compared where those of tails cannot.
@@ -171,7 +166,7 @@ TABLES = (
         needs=tuple(f"profile_interval/{name}_difference_joint" for name in DIFFERENCES),
         condition=_can_compare,
         rows=_pairs,
-        columns=("{pair}", *(Column(NAMES[name], _difference(name)) for name in DIFFERENCES)),
+        columns=("{pair}", *(Column(HEADINGS[name], _difference(name)) for name in DIFFERENCES)),
         note=_note_of_differences,
     ),
     TableSpec(

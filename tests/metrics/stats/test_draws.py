@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.stats.draws import central_interval
+from sharpbayes.metrics.stats.draws import central_interval, summarise_draws
 from sharpbayes.metrics.stats.intervals import percentile_interval
 
 
@@ -37,3 +37,12 @@ def test_no_pairs_have_no_intervals():
         xr.DataArray(np.zeros((9, 0)), dims=("draw", "pair")), level=0.8, dim="draw"
     )
     assert interval.shape == (0, 2)
+
+
+def test_a_number_that_a_draw_lacks_has_no_summary():
+    values = np.array([[[1.0, 4.0], [2.0, np.nan], [3.0, 6.0]]])
+    metrics = xr.Dataset({"cvar": (("chain", "draw", "model"), values)})
+    table = summarise_draws(metrics, level=0.5)
+    np.testing.assert_array_equal(table["cvar"], [2.0, np.nan])
+    np.testing.assert_array_equal(table["cvar_sd"], [np.sqrt(2 / 3), np.nan])
+    np.testing.assert_array_equal(table["cvar_interval"], [[1.5, 2.5], [np.nan, np.nan]])
