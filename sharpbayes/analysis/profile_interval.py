@@ -20,6 +20,7 @@ from sharpbayes.metrics.stats.intervals import (
     symmetric_interval,
     upper_bounds_at,
 )
+from sharpbayes.metrics.stats.labels import stack_arrays
 from sharpbayes.spec.study import Bootstrap
 
 # Differences in memory at once: 16 MB.
@@ -171,7 +172,7 @@ class BootstrappedProfile:
             else:
                 left_out = self._difference("jackknifed", name, models)
                 rows.append(bca_interval(x, observed, left_out, level=level))
-        return xr.concat(rows, "model")
+        return rows[0] if len(rows) == 1 else xr.concat(rows, "model")
 
     def observed_difference(self, name: str) -> xr.DataArray:
         """Return the observed differences of a metric, over (..., model, other)."""
@@ -196,8 +197,8 @@ class BootstrappedProfile:
         level, freedom = self.bootstrap.level, self._freedom(name)
         joint = joint_margin(resampled, observed, level=level, freedom=freedom)
         bounds = [observed - joint["margin"], observed + joint["margin"]]
-        interval = xr.concat(bounds, "bound").transpose("model", "other", "bound")
-        return {"_joint": interval.assign_coords(bound=["lower", "upper"]), "_p": joint["p"]}
+        interval = stack_arrays(bounds, "bound", ["lower", "upper"])
+        return {"_joint": interval.transpose("model", "other", "bound"), "_p": joint["p"]}
 
     @property
     def _model_blocks(self) -> list[NDArray[np.intp]]:

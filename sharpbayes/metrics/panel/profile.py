@@ -11,7 +11,7 @@ from sharpbayes.metrics.panel import tail
 from sharpbayes.metrics.panel.comparison import policy_score, weigh_dimensions
 from sharpbayes.metrics.panel.labels import take_labels
 from sharpbayes.metrics.panel.tail import Estimator, Tail, UnitWeights, Weights, unit_weights
-from sharpbayes.metrics.stats.labels import attach_labels
+from sharpbayes.metrics.stats.labels import attach_labels, label_values
 from sharpbayes.metrics.stats.metric import Metric, describe
 from sharpbayes.metrics.stats.population import PopulationWeights
 
@@ -30,18 +30,18 @@ def weighted_mean(
     >>> float(weighted_mean(x, dim="prompt", weights=xr.DataArray([2.0, 1.0], dims="prompt")))
     2.0
     """
-    units, total = unit_weights(x, dim=dim, weights=weights)
+    labelled_units, labelled_total = unit_weights(x, dim=dim, weights=weights)
+    # Without labels an operation takes a tenth of its time where data are small.
+    values, units, total = x.variable, labelled_units.variable, labelled_total.variable
     # One set of weights needs no matrix product, which would move the units of every draw.
     many = total.ndim > 0
-    present = x.notnull()
-    # An operation takes a fifth of a millisecond whatever it does: those that change nothing are
-    # left out.
+    present = values.notnull()
     if not bool(present.all()):
         total = xr.dot(units, present.astype(float), dim=dim, optimize=True)
-        x = x.where(present, 0.0)
-    weighted: xr.DataArray = xr.dot(units, x, dim=dim, optimize=many)
-    is_positive = total > 0
-    return weighted / (total if bool(is_positive.all()) else total.where(is_positive))
+        values = x.fillna(0.0).variable
+    weighted = xr.dot(units, values, dim=dim, optimize=many)
+    divisor = xr.Variable(total.dims, np.where(total > 0, total, np.nan))
+    return label_values(weighted / divisor, labelled_units, x)
 
 
 def volatility(

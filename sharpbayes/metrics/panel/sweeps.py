@@ -13,6 +13,7 @@ from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.ranking import rank_agreement
 from sharpbayes.metrics.panel.risk import log_risk, log_risk_part
 from sharpbayes.metrics.panel.tail import Estimator, Weights, conditional_value_at_risk, upper_tails
+from sharpbayes.metrics.stats.labels import stack_arrays
 from sharpbayes.metrics.stats.ranks import rank
 
 
@@ -241,7 +242,7 @@ def epsilon_sweep(harm: xr.DataArray, epsilons: Sequence[float], protocol: Proto
 
 def _along(dim: str, labels: object, arrays: Iterable[xr.DataArray]) -> xr.DataArray:
     """Arrays along a new dimension with its labels."""
-    return xr.concat(list(arrays), dim).assign_coords({dim: labels})
+    return stack_arrays(list(arrays), dim, labels)
 
 
 def _compare(name: str, cvar: xr.DataArray, reference: xr.DataArray) -> xr.Dataset:

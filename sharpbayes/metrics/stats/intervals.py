@@ -13,6 +13,7 @@ from sharpbayes.metrics.stats.interval_kernels import (
     reach_studentized,
     tail_shares,
 )
+from sharpbayes.metrics.stats.labels import stack_arrays
 
 # An interval of a smaller width, as a share of its larger bound, has none: equal resamples differ
 # by their last bits.
@@ -315,8 +316,7 @@ def symmetric_studentized_interval(
 
 def _reach_both_ways(observed: xr.DataArray, reach: xr.DataArray) -> xr.DataArray:
     """Return the interval that reaches as far below as above what was observed."""
-    bounds = xr.concat([observed - reach, observed + reach], "bound", coords="minimal")
-    return bounds.assign_coords(bound=["lower", "upper"])
+    return stack_arrays([observed - reach, observed + reach], "bound", ["lower", "upper"])
 
 
 def upper_bounds_at(interval: Interval, error_rates: xr.DataArray) -> xr.DataArray:

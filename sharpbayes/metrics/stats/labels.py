@@ -3,8 +3,9 @@
 Every operation of xarray compares labels, which takes as long as all else where data are small.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
+import numpy as np
 import xarray as xr
 
 
@@ -27,3 +28,36 @@ def attach_labels(result: xr.Dataset, labels: Mapping[Hashable, xr.DataArray]) -
     return result.assign_coords(
         {name: label for name, label in labels.items() if {*label.dims} <= {*result.dims}}
     )
+
+
+def label_values(values: xr.Variable, *sources: xr.DataArray) -> xr.DataArray:
+    """Return values with the coordinates of the arrays that they were made of, as far as they fit.
+
+    Labels of the sources are those of the values: nothing compares them.
+
+    >>> x = xr.DataArray([[1.0, 2.0]], {"model": ["m"], "prompt": ["p", "q"]}, ("model", "prompt"))
+    >>> list(label_values(x.variable.mean("prompt"), x).coords)
+    ['model']
+    """
+    coords = {
+        name: coord
+        for source in sources
+        for name, coord in source.coords.items()
+        if {*coord.dims} <= {*values.dims}
+    }
+    return xr.DataArray(values, coords)
+
+
+def stack_arrays(arrays: Sequence[xr.DataArray], dim: str, labels: object) -> xr.DataArray:
+    """Return arrays of the same dimensions and labels along a new first dimension.
+
+    Labels and attributes are those of the first: nothing compares them.
+
+    >>> x = xr.DataArray([1.0, 2.0], {"model": ["a", "b"]})
+    >>> stack_arrays([x, -x], "bound", ["upper", "lower"]).sel(bound="lower").values
+    array([-1., -2.])
+    """
+    first, *others = arrays
+    values = [first.to_numpy(), *(other.transpose(*first.dims).to_numpy() for other in others)]
+    stacked = xr.Variable((dim, *first.dims), np.stack(values), first.attrs)
+    return label_values(stacked, first).assign_coords({dim: labels})
