@@ -131,8 +131,10 @@ def _model_checks(context: RunContext, groups: Groups, draws: ReplicateDraws) ->
     """Return what decisions owe to priors, and whether the model predicts single ratings."""
     from sharpbayes.posterior.loo_pit import loo_pit_group  # noqa: PLC0415 - loads ArviZ
     from sharpbayes.posterior.prior_sensitivity import prior_sensitivity  # noqa: PLC0415 - loads ArviZ
+    from sharpbayes.posterior.scaled_priors import scale_priors  # noqa: PLC0415 - loads ArviZ
 
     metrics, level = context.metrics, context.study.spec.bootstrap.level
-    checks = {"prior_sensitivity": prior_sensitivity(metrics, groups, draws, level=level)}
+    priors = scale_priors(groups, draws)
+    checks = {"prior_sensitivity": prior_sensitivity(metrics, groups, priors, level=level)}
     pit = loo_pit_group(metrics, draws)
     return checks if pit is None else checks | {"loo_pit": pit}

@@ -154,9 +154,8 @@ def _weigh_panel(
         positions = rating_positions(study)
         posterior = panel_groups(PanelMetrics(plans, positions), draws, groups)
         groups = {name: groups[name] | posterior[name] for name in weights}
-        for name, plan in zip(weights, plans, strict=True):
-            metrics = PanelMetrics([plan], positions)
-            groups[name] |= _weigh_priors(metrics, groups[name], draws, results)
+        of_each = [PanelMetrics([plan], positions) for plan in plans]
+        _add_priors(dict(zip(weights, of_each, strict=True)), groups, draws, results)
     return {name: x | {"joint": joint_table(x, level=level)} for name, x in groups.items()}
 
 
@@ -176,18 +175,24 @@ def _weigh_missing(plan: ProfilePlan, results: xr.DataTree) -> Groups:
     return {name: table.assign(stored[names].data_vars) for name, table in groups.items()}
 
 
-def _weigh_priors(
-    metrics: PanelMetrics, groups: Groups, draws: ReplicateDraws, results: xr.DataTree
-) -> Groups:
-    """Return ``prior_sensitivity`` under other weights, where the fit has it."""
+def _add_priors(
+    metrics: Mapping[str, PanelMetrics],
+    groups: Mapping[str, Groups],
+    draws: ReplicateDraws,
+    results: xr.DataTree,
+) -> None:
+    """Add ``prior_sensitivity`` under each weights file, where the fit has it."""
     if "prior_sensitivity" not in results:
-        return {}
+        return
     from sharpbayes.posterior.prior_sensitivity import prior_sensitivity  # noqa: PLC0415 - loads ArviZ
+    from sharpbayes.posterior.scaled_priors import scale_priors  # noqa: PLC0415 - loads ArviZ
 
-    if "log_likelihood" in results:
-        groups = groups | {"log_likelihood": results["log_likelihood"].to_dataset()}
-    level = metrics.plans[0].study.spec.bootstrap.level
-    return {"prior_sensitivity": prior_sensitivity(metrics, groups, draws, level=level)}
+    names = [name for name in ("log_likelihood",) if name in results]
+    priors = scale_priors({name: results[name].to_dataset() for name in names}, draws)
+    for name, of_weights in metrics.items():
+        level = of_weights.study.spec.bootstrap.level
+        table = prior_sensitivity(of_weights, groups[name], priors, level=level)
+        groups[name]["prior_sensitivity"] = table
 
 
 def _weigh_crowd(

@@ -11,8 +11,9 @@ from sharpbayes.bayes.predict.prior import draw_prior
 from sharpbayes.metrics.stats.draws import DRAWS
 from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.power_scaling import weighted_mean
-from sharpbayes.posterior.prior_sensitivity import ALL_PRIORS, _order_moves, prior_sensitivity
+from sharpbayes.posterior.prior_sensitivity import _order_moves, prior_sensitivity
 from sharpbayes.posterior.replicates import ReplicateDraws
+from sharpbayes.posterior.scaled_priors import ALL_PRIORS, scale_priors
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.context import RunContext, reload_files
@@ -57,7 +58,7 @@ def made_up(*, limit=LIMIT, weights_file=None):
 
 def test_probabilities_are_weighted_means_of_draws():
     metrics, groups, draws = made_up()
-    table = prior_sensitivity(metrics, groups, draws, level=0.95)
+    table = prior_sensitivity(metrics, groups, scale_priors(groups, draws), level=0.95)
     sd = draws.posterior["sd_item"]
     for power in (0.5, 2.0):
         weight = np.exp((power - 1) * (-0.5 * (sd / 1.5) ** 2))
@@ -72,7 +73,7 @@ def test_probabilities_are_weighted_means_of_draws():
 
 def test_only_priors_that_the_criterion_follows_are_sensitive():
     metrics, groups, draws = made_up()
-    table = prior_sensitivity(metrics, groups, draws, level=0.95)
+    table = prior_sensitivity(metrics, groups, scale_priors(groups, draws), level=0.95)
     names = [ALL_PRIORS, "sd_item", "sd_rater", "threshold_score"]
     assert table["prior"].to_numpy().tolist() == names
     by_model = table["sensitivity"].sel(model="a")
@@ -93,7 +94,7 @@ def test_a_selection_that_a_prior_moves_is_found():
     excess = np.maximum(draws.posterior["sd_item"] - LIMIT, 0)
     short = np.maximum(LIMIT - draws.posterior["sd_item"], 0)
     assert float(excess.mean()) > float(short.mean())  # b has the lower expected loss
-    table = prior_sensitivity(metrics, groups, draws, level=0.95)
+    table = prior_sensitivity(metrics, groups, scale_priors(groups, draws), level=0.95)
     moves = table["selection_moves"].sel(prior="sd_item")
     assert moves.to_numpy().tolist() == [False, True]
     twice = table.sel(prior="sd_item", power=2.0)
@@ -108,7 +109,7 @@ def test_a_verdict_that_a_prior_moves_is_found():
     at_risk = weights(tolerance={"cvar": 1.55, "confidence": 0.9})
     metrics, groups, draws = made_up(weights_file=at_risk)
     kept = float((draws.posterior["sd_item"] <= 1.55).mean())
-    table = prior_sensitivity(metrics, groups, draws, level=0.95)
+    table = prior_sensitivity(metrics, groups, scale_priors(groups, draws), level=0.95)
     verdict = table["verdict"].sel(model="a", prior="sd_item").to_numpy().tolist()
     before = "admissible" if kept >= 0.9 else "cannot tell"
     moves = table["verdict_moves"].sel(model="a", prior="sd_item").to_numpy().tolist()
@@ -127,7 +128,7 @@ def test_a_verdict_that_a_prior_moves_is_found():
         "tolerance": tolerance.assign(state=decided.expand_dims(threshold=["cvar"])),
         "decision": decided.to_dataset(name="verdict"),
     }
-    table = prior_sensitivity(metrics, groups | restricted, draws, level=0.95)
+    table = prior_sensitivity(metrics, groups | restricted, scale_priors(groups, draws), level=0.95)
     assert (table["verdict"] == decided).all()
     assert not table["verdict_moves"].any()
 
@@ -159,7 +160,7 @@ def test_every_fit_has_the_group(name, shared_results):
     context = RunContext(reload_files(results))
     groups = {str(name): node.to_dataset() for name, node in results.children.items()}
     draws = replicate_draws(groups, context.design, context.study)
-    again = prior_sensitivity(context.metrics, groups, draws, level=0.95)
+    again = prior_sensitivity(context.metrics, groups, scale_priors(groups, draws), level=0.95)
     xr.testing.assert_allclose(again.drop_attrs(), table.drop_attrs())
 
 

@@ -1,15 +1,18 @@
-"""What a fit says of a limit on CVaR that a model just exceeds, where ends of the scale are rare.
+"""What a fit says of limits on log-risk that a model just exceeds, or keeps with room.
 
-    python -m tests.references.fitted_limits [--studies 8]
+    python -m tests.references.fitted_limits [--studies 20] [--prompts 100]
 
-Three models, 100 prompts, two judges with scores 0 to 4 of two indicators, each a dimension. In one
-world some answers are at the end of the scale by all judges, which nothing else in the scores
-tells; in the other none is. Generator and truth are NumPy alone. It prints the figures of record
-118: how often the posterior is sure of the limit, and how often the verdict is that it is kept.
+Three models, two judges with scores 0 to 4 of two indicators, each a dimension. In one world some
+answers are at the end of the scale by all judges, which nothing else in the scores tells; in the
+other none is. Generator and truth are NumPy alone. Each model has its own limits: just below its
+true mean or CVaR, which it does not keep, and at twice the truth. A row says how often the
+posterior is sure that a model keeps its limit, and how often the verdict is so by the fit and by
+the bootstrap.
 """
 
 import argparse
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +20,9 @@ import pandas as pd
 
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.fit import fit
+from sharpbayes.workflows.weigh import weigh
 
-MODELS, PROMPTS, JUDGES, POPULATION, TRUTHS = 3, 100, 2, 200_000, 4
+MODELS, JUDGES, POPULATION, TRUTHS = 3, 2, 200_000, 4
 CUTS, SHIFT = np.array([-0.5, 0.8, 2.2, 4.5]), np.array([0.0, 0.3, 0.6])
 TEMPERATURE, EPSILON, ALPHA = 0.2, 1e-6, 0.95
 WORLDS = {"an end in 400 cells": 1 / 400, "no end but by the law of the scores": 0.0}
@@ -52,9 +56,12 @@ WEIGHTS = """schema = "sharpbayes/weights/2"
 title = "A limit"
 
 [tolerance]
-cvar = {}
+{} = {}
 confidence = 0.95
 """
+# Limits as multiples of the truth.
+LIMITS = {"at the limit": 0.999, "twice": 2.0}
+SAID = ("sure", "fit", "bootstrap")
 
 
 def draw_scores(rng, prompts, rate):
@@ -67,15 +74,16 @@ def draw_scores(rng, prompts, rate):
     return np.where(is_end, len(CUTS), score)
 
 
-def tail_risk(score):
-    """SHARP's CVaR 95 of each model."""
+def log_risks(score):
+    """SHARP's mean log-risk and CVaR 95 of each model, by the name of the metric."""
     harm = TEMPERATURE * np.log(np.exp(score / len(CUTS) / TEMPERATURE).mean(2))
     risk = -np.log(1 - harm + EPSILON).sum(-1)
     bound = np.quantile(risk, ALPHA, axis=1, method="inverted_cdf")
-    return np.array([row[row >= b].mean() for row, b in zip(risk, bound, strict=True)])
+    cvar = [row[row >= b].mean() for row, b in zip(risk, bound, strict=True)]
+    return {"mean": risk.mean(1), "cvar": np.array(cvar)}
 
 
-def write_study(folder, score, limit):
+def write_study(folder, score):
     """Write the ratings and the study; return its path."""
     model, prompt, judge = (
         np.char.add(name, codes.ravel().astype(str))
@@ -84,32 +92,68 @@ def write_study(folder, score, limit):
     table = {"model": model, "prompt": prompt, "judge": judge}
     table |= {name: score[..., number].ravel() for number, name in enumerate("ab")}
     pd.DataFrame(table).to_csv(folder / "ratings.csv", index=False)
-    (folder / "weights.toml").write_text(WEIGHTS.format(limit), encoding="utf-8")
+    (folder / "weights.toml").write_text(WEIGHTS.format("mean", 1.0), encoding="utf-8")
     path = folder / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
     return path
 
 
+def write_limits(folder, truth):
+    """Write weights with one limit of one model each; return their paths by what they are of."""
+    paths = {}
+    for metric, values in truth.items():
+        for size, times in LIMITS.items():
+            for model, value in enumerate(values):
+                key = (metric, size, f"m{model}")
+                paths[key] = folder / f"{'_'.join(key).replace(' ', '_')}.toml"
+                paths[key].write_text(WEIGHTS.format(metric, times * value), encoding="utf-8")
+    return paths
+
+
+def read_verdicts(weighed, paths):
+    """Yield what is said of each limit by whom."""
+    for (metric, size, model), path in paths.items():
+        node = weighed[path.stem]
+        decision, tolerance = (
+            node[name].to_dataset().sel(model=model) for name in ("decision", "tolerance")
+        )
+        said = (
+            float(decision["prob_admissible"]) >= ALPHA,
+            decision["verdict"].item() == "admissible",
+            tolerance["verdict"].item() == "admissible",
+        )
+        yield from (
+            (metric, size, name) for name, is_said in zip(SAID, said, strict=True) if is_said
+        )
+
+
 def main():
-    """Print a row for each world."""
+    """Print a row for each world and metric."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", type=int, default=8)
+    parser.add_argument("--studies", type=int, default=20)
+    parser.add_argument("--prompts", type=int, default=100)
     options = parser.parse_args()
-    print("| world | studies | sure of the limit | verdict: kept |\n| --- | --- | --- | --- |")
+    columns = [f"{size}: {name}" for size in LIMITS for name in SAID]
+    print(f"| world | limit on | {' | '.join(columns)} |\n{'| --- ' * (2 + len(columns))}|")
     for number, (world, rate) in enumerate(WORLDS.items()):
         rngs = [np.random.default_rng([118, number, seed]) for seed in range(TRUTHS)]
-        truth = np.mean([tail_risk(draw_scores(rng, POPULATION, rate)) for rng in rngs], axis=0)
-        sure = kept = 0
+        drawn = [log_risks(draw_scores(rng, POPULATION, rate)) for rng in rngs]
+        truth = {name: np.mean([risk[name] for risk in drawn], axis=0) for name in drawn[0]}
+        counts = Counter()
         for study in range(options.studies):
-            score = draw_scores(np.random.default_rng([119, number, study]), PROMPTS, rate)
+            score = draw_scores(np.random.default_rng([119, number, study]), options.prompts, rate)
             with tempfile.TemporaryDirectory() as folder:
-                # Just below the truth: no model keeps it.
-                path = write_study(Path(folder), score, 0.999 * truth[0])
-                results = fit(load_study(path))
-            of_first = results["decision"].to_dataset().sel(model="m0")
-            sure += float(of_first["prob_admissible"]) >= ALPHA
-            kept += of_first["verdict"].item() == "admissible"
-        print(f"| {world} | {options.studies} | {sure} | {kept} |", flush=True)
+                results = fit(load_study(write_study(Path(folder), score)))
+                paths = write_limits(Path(folder), truth)
+                counts.update(read_verdicts(weigh(results, list(paths.values())), paths))
+        for metric in truth:
+            total = options.studies * MODELS
+            cells = [
+                f"{100 * counts[metric, size, name] / total:.1f}"
+                for size in LIMITS
+                for name in SAID
+            ]
+            print(f"| {world} | {metric} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
