@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import xarray as xr
 
 from sharpbayes.errors import join_names
-from sharpbayes.metrics.stats.draws import DRAWS
-from sharpbayes.metrics.stats.ranks import is_lowest
+from sharpbayes.metrics.stats.draws import lowest_alone_probability, tied_lowest
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import percent
 from sharpbayes.report.wording import contained_sources, posterior_estimate, probability_text
@@ -72,11 +71,9 @@ def share_of_ties(view: View) -> Ties | None:
     if "posterior_profile/cvar" not in view:
         return None
     cvar = view["posterior_profile/cvar"]
-    lowest = is_lowest(cvar, "model")
-    is_shared = lowest.sum("model") > 1
-    share = float(is_shared.mean())
+    tied = tied_lowest(cvar, "model")
+    share = float(tied.notnull().mean())
     if share < NAMED:
         return None
-    alone = (lowest & ~is_shared).mean([dim for dim in DRAWS if dim in cvar.dims])
-    tied = cvar.min("model").where(is_shared)
+    alone = lowest_alone_probability(cvar, "model")
     return Ties(alone, share, at_ceiling=bool(tied.median() >= cvar.max()))

@@ -50,6 +50,33 @@ def lowest_probability(draws: xr.DataArray, dim: str) -> xr.DataArray:
     return probability
 
 
+def lowest_alone_probability(draws: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return the share of draws in which each value along a dimension is the only lowest one.
+
+    In [0, 1], over the other dimensions and ``dim``; a missing value is not lowest. What is left to
+    1 is the share of draws in which several values share the lowest one, or all are missing.
+
+    >>> draws = xr.DataArray([[[1.0, 2.0], [1.0, 1.0]]], dims=("chain", "draw", "model"))
+    >>> lowest_alone_probability(draws, "model").values
+    array([0.5, 0. ])
+    """
+    lowest = is_lowest(draws, dim)
+    probability: xr.DataArray = (lowest & (lowest.sum(dim) == 1)).mean(DRAWS)
+    return probability
+
+
+def tied_lowest(draws: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return the lowest value of those draws in which several share it; NaN in the others.
+
+    Over the dimensions of the draws without ``dim``.
+
+    >>> draws = xr.DataArray([[[1.0, 2.0], [1.0, 1.0]]], dims=("chain", "draw", "model"))
+    >>> tied_lowest(draws, "model").values
+    array([[nan,  1.]])
+    """
+    return draws.min(dim).where(is_lowest(draws, dim).sum(dim) > 1)
+
+
 def summarise_draws(draws: xr.Dataset, *, level: float) -> xr.Dataset:
     """Return the median, the central interval and the standard deviation of posterior draws.
 
