@@ -154,8 +154,10 @@ def _weigh_panel(
         positions = rating_positions(study)
         posterior = panel_groups(PanelMetrics(plans, positions), draws, groups)
         groups = {name: groups[name] | posterior[name] for name in weights}
-        of_each = [PanelMetrics([plan], positions) for plan in plans]
-        _add_priors(dict(zip(weights, of_each, strict=True)), groups, draws, results)
+        metrics = {
+            name: PanelMetrics([plan], positions) for name, plan in zip(weights, plans, strict=True)
+        }
+        _add_priors(metrics, groups, draws, results)
     return {name: x | {"joint": joint_table(x, level=level)} for name, x in groups.items()}
 
 
@@ -187,8 +189,9 @@ def _add_priors(
     from sharpbayes.posterior.prior_sensitivity import prior_sensitivity  # noqa: PLC0415 - loads ArviZ
     from sharpbayes.posterior.scaled_priors import scale_priors  # noqa: PLC0415 - loads ArviZ
 
-    names = [name for name in ("log_likelihood",) if name in results]
-    priors = scale_priors({name: results[name].to_dataset() for name in names}, draws)
+    has_likelihood = "log_likelihood" in results
+    of_fit = {"log_likelihood": results["log_likelihood"].to_dataset()} if has_likelihood else {}
+    priors = scale_priors(of_fit, draws)
     for name, of_weights in metrics.items():
         level = of_weights.study.spec.bootstrap.level
         table = prior_sensitivity(of_weights, groups[name], priors, level=level)
