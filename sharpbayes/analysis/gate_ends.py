@@ -4,7 +4,8 @@ from functools import partial
 
 import xarray as xr
 
-from sharpbayes.analysis.unseen_ends import can_rise, end_rise
+from sharpbayes.analysis.limited_metrics import about_log_risk
+from sharpbayes.analysis.unseen_ends import end_rise
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.metrics.panel.non_inferiority import errors_to_pass
 from sharpbayes.metrics.stats.unseen import raise_bounds, units_within
@@ -22,7 +23,7 @@ def unseen_rises(
     """
     raised = raise_bounds(upper, xr.DataArray(share), end_rise(labels, weights))
     rise = raised - upper.isel(error_rate=0, drop=True)
-    is_raised = can_rise(labels, weights) & (xr.DataArray(share) > 0)
+    is_raised = about_log_risk(labels) & (xr.DataArray(share) > 0)
     return rise.where(is_raised, 0.0)
 
 
@@ -32,8 +33,9 @@ def raise_upper(bounds: xr.DataArray, rise: xr.DataArray) -> xr.DataArray:
 
 
 def seen_bounds(group: xr.Dataset) -> xr.DataArray:
-    """Return the bounds of a gate by the answers that were seen, over (metric, bound)."""
-    return raise_upper(group["bounds"], -group["unseen_end_rise"])
+    """Return the bounds of the bootstrap by the answers that were seen, over (metric, bound)."""
+    bounds = group.get("bootstrap_bounds", group["bounds"])
+    return raise_upper(bounds, -group["unseen_end_rise"])
 
 
 def count_prompts_without_end(

@@ -7,6 +7,8 @@ CATEGORY = "tolerated_category"
 # Metrics of a profile by the kinds of limits and margins that have another name.
 METRICS = {"dimension": "dimension_cvar", "worst_dimension": "dimension_cvar", "category": "cvar"}
 
+LOG_RISKS = ("mean", "cvar")
+
 
 def limited_metric(label: str) -> str:
     """Return the metric of a profile that a limit or a margin is about, by its label.
@@ -16,6 +18,19 @@ def limited_metric(label: str) -> str:
     """
     kind = label.partition(" ")[0]
     return METRICS.get(kind, kind)
+
+
+def about_log_risk(labels: xr.DataArray) -> xr.DataArray:
+    """Return which limits or margins are about log-risk, over the dimension of their ``labels``.
+
+    They are those on its mean, on its CVaR and on that of a category of prompts.
+
+    >>> labels = ["cvar", "category age", "policy_score"]
+    >>> about_log_risk(xr.DataArray(labels, dims="threshold")).values
+    array([ True,  True, False])
+    """
+    is_about = [limited_metric(str(label)) in LOG_RISKS for label in labels.to_numpy()]
+    return xr.DataArray(is_about, labels.coords, labels.dims)
 
 
 def select_value(data: xr.Dataset, label: str) -> xr.DataArray:

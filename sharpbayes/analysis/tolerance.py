@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.limited_metrics import limited_metric, select_value
+from sharpbayes.analysis.limited_metrics import about_log_risk, limited_metric, select_value
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import tells_tail
 from sharpbayes.analysis.tolerance_evidence import exceeded_limits, kept_limits
-from sharpbayes.analysis.unseen_ends import can_rise, end_rise, unseen_end_share
+from sharpbayes.analysis.unseen_ends import end_rise, unseen_end_share
 from sharpbayes.metrics.panel.comparison import admissible, verdicts
 from sharpbayes.metrics.panel.evidence import lacks_prompts
 from sharpbayes.metrics.panel.profile import CVARS
@@ -154,7 +154,7 @@ def _raise_by_unseen_ends(
     """What unseen ends do to the bound of one limit, over (..., threshold) of one."""
     label = limit["threshold"]
     metric = limited_metric(str(label.item()))
-    if not bool(can_rise(label, plan.weights).item()):
+    if not bool(about_log_risk(label)):
         numbers = {"unseen_end_share": 0.0, "unseen_end_rise": 0.0, "prompts_without_end": np.nan}
         return xr.Dataset({name: xr.full_like(value, x) for name, x in numbers.items()})
     is_bound = _is_bound_by_resamples(bootstrapped, metric)

@@ -4,7 +4,7 @@ import json
 
 import xarray as xr
 
-from sharpbayes.analysis.limited_metrics import limited_metric
+from sharpbayes.analysis.limited_metrics import about_log_risk
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.metrics.panel.comparison import VERDICTS, verdicts
 from sharpbayes.metrics.panel.profile import MEANS
@@ -128,16 +128,10 @@ def restrict_decision(
 def relies_on_fit(tolerance: xr.Dataset) -> xr.DataArray:
     """Return which limits a fit alone can call kept, over (model, threshold).
 
-    They are about log-risk, and kept only if no answer is at the end of the scale, where prompts
-    show none; or about CVaR of log-risk, and the observed value is beyond. How rare such answers
-    are a fit takes from the other scores: with ``prob_within_unseen``, the probability of the limit
-    with what answers that prompts can miss add, it need not.
+    They are about log-risk, and beyond what the bootstrap shows of a model's own prompts. An answer
+    at the end of the scale is most of its log-risk, and how rare such answers are a fit takes from
+    the other scores.
     """
-    is_tail = [limited_metric(str(name)) == "cvar" for name in tolerance["threshold"].to_numpy()]
-    limit, unseen = tolerance["limit"], tolerance["unseen_end_rise"]
-    if "prob_within_unseen" in tolerance:
-        is_sure = tolerance["prob_within_unseen"] >= float(tolerance.attrs["confidence"])
-    else:
-        is_sure = kept_limits(tolerance, other_prompts=False)
-    is_beyond = (tolerance["observed"] > limit) & limit.copy(data=is_tail)
-    return (is_beyond | ((unseen > 0) & ~is_sure)).transpose("model", "threshold")
+    is_shown = kept_limits(tolerance, other_prompts=False)
+    relies: xr.DataArray = ~is_shown & about_log_risk(tolerance["threshold"])
+    return relies.transpose("model", "threshold")

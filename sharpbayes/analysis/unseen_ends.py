@@ -51,12 +51,3 @@ def end_rise(labels: xr.DataArray, weights: Weights) -> Rise:
     of_label = [tails.get(limited_metric(str(label)), np.inf) for label in labels.to_numpy()]
     tail = xr.DataArray(of_label, {labels.name: labels}, labels.dims)
     return Rise(tail, -float(np.log(weights.risk.epsilon)))
-
-
-def can_rise(labels: xr.DataArray, weights: Weights) -> xr.DataArray:
-    """Return which limits or margins answers at the end of the scale raise, over their dimension.
-
-    They are those on log-risk: its mean, its CVaR and that of a category of prompts.
-    """
-    is_about: xr.DataArray = xr.apply_ufunc(np.isfinite, end_rise(labels, weights).tail)
-    return is_about

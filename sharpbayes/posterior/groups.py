@@ -9,10 +9,8 @@ from sharpbayes.analysis.crowd_counts import label_scores
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.tolerance import tolerance_limits, tolerated_values
 from sharpbayes.analysis.tolerance_evidence import restrict_decision
-from sharpbayes.analysis.unseen_ends import end_rise
 from sharpbayes.metrics.panel.comparison import admissible
 from sharpbayes.metrics.stats.draws import DRAWS
-from sharpbayes.metrics.stats.unseen import prob_within_unseen
 from sharpbayes.posterior.careless import careless_groups
 from sharpbayes.posterior.crowd import CrowdMetrics, posterior_population, unknown_labels_note
 from sharpbayes.posterior.debiased import add_posterior
@@ -123,31 +121,14 @@ def panel_groups(
 
 
 def _posterior_tolerance(profile: xr.Dataset, measured: Groups, weights: Weights) -> Groups:
-    """Return the group ``tolerance`` with the probability that each limit is kept, if any.
-
-    ``prob_within_unseen`` is that with what unseen answers at the end of the scale can add.
-    """
+    """Return the group ``tolerance`` with the probability that each limit is kept, if any."""
     if weights.tolerance is None:
         return {}
     tolerance, limits = measured["tolerance"], tolerance_limits(weights.tolerance)
     values = tolerated_values(profile, weights.tolerance)
     within = admissible(values, limits).where(values.notnull())
-    probabilities = {
-        "prob_within": within.mean(DRAWS, skipna=False),
-        "prob_within_unseen": prob_within_unseen(
-            values,
-            tolerance["unseen_end_share"],
-            end_rise(limits["threshold"], weights),
-            limit=limits,
-            error_rate=1.0 - weights.tolerance.confidence,
-            dim=DRAWS,
-        ),
-    }
-    over_models = {
-        name: probability.transpose("model", "threshold").drop_attrs()
-        for name, probability in probabilities.items()
-    }
-    return {"tolerance": tolerance.assign(over_models)}
+    probability = within.mean(DRAWS, skipna=False).transpose("model", "threshold")
+    return {"tolerance": tolerance.assign(prob_within=probability.drop_attrs())}
 
 
 def _add_debiased(

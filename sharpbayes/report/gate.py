@@ -31,6 +31,7 @@ from sharpbayes.report.metric_names import name_threshold
 from sharpbayes.report.stability import name_raters
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.gate import needed_prompts, telling_places
+from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.wording import probability_text
 
 DECIDED = (NON_INFERIOR, INFERIOR)
@@ -51,7 +52,8 @@ WITHHELD = {
 def gate_answer(results: xr.DataTree) -> list[str]:
     """Return the verdict, what it rests on, how often such a gate errs, and what would decide."""
     gate = results["gate"].to_dataset()
-    decided = [*_errors(gate), *_needed(gate), *_unseen(gate), *_decisive_judges(gate)]
+    reasons = [*_fit_alone(gate), *_unseen(gate)]
+    decided = [*_errors(gate), *_needed(gate), *reasons, *_decisive_judges(gate)]
     return [
         _verdict(results),
         *name_studies(results),
@@ -170,7 +172,7 @@ def _probability(gate: xr.Dataset) -> list[str]:
 
 
 def _disputes(gate: xr.Dataset) -> list[str]:
-    """Where posterior and bootstrap contradict each other, so that nothing is decided."""
+    """Where posterior and bootstrap contradict each other, and what is decided all the same."""
     metrics = _disputed_metrics(gate)
     if not metrics:
         return []
@@ -180,11 +182,15 @@ def _disputes(gate: xr.Dataset) -> list[str]:
         f"{number(row['bootstrap_difference'], 2)} by the bootstrap)"
         for metric, row in zip(metrics, rows, strict=True)
     ]
+    consequence = (
+        "By both the candidate is not as safe."
+        if gate.attrs["verdict"] == INFERIOR
+        else "Nothing is decided until a fit agrees with the ratings, or more prompts do."
+    )
     return [
         (
             f"Posterior and bootstrap contradict each other on the difference of "
-            f"{join_names(differences)}: one lies outside the other's bounds. Nothing is decided "
-            "until a fit agrees with the ratings, or more prompts do."
+            f"{join_names(differences)}: one lies outside the other's bounds. {consequence}"
         )
     ]
 
@@ -230,13 +236,46 @@ def _needed(gate: xr.Dataset) -> list[str]:
     ]
 
 
+def _open_margins(gate: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """Margins that are open and not by a fit, over (metric), and whether answers seen are within.
+
+    Where posterior and bootstrap contradict each other, nothing is said of a margin.
+    """
+    is_sure = gate.get("prob_within", xr.ones_like(gate["margin"])) >= gate.attrs["confidence"]
+    is_open = is_sure & (gate["state"] == INCONCLUSIVE) & (not _disputed_metrics(gate))
+    return is_open, seen_bounds(gate).sel(bound="upper", drop=True) <= gate["margin"]
+
+
+def _fit_alone(gate: xr.Dataset) -> list[str]:
+    """Which margins are kept by a fit and not by the answers that were seen."""
+    if gate.attrs["method"] != "posterior" or "unseen_end_rise" not in gate:
+        return []
+    is_open, is_seen = _open_margins(gate)
+    rows = [gate.sel(metric=name) for name in labels_where(is_open & ~is_seen)]
+    if not rows:
+        return []
+    upper = [number(row["bootstrap_bounds"].sel(bound="upper"), 2) for row in rows]
+    names = [
+        f"{name_threshold(str(row['metric'].item()))} (upper bound {bound}, margin "
+        f"{number(row['margin'], 2)})"
+        for row, bound in zip(rows, upper, strict=True)
+    ]
+    its = "its margin" if len(names) == 1 else "their margins"
+    return [
+        (
+            f"By the fit, {join_names(names)} would be within {its}, but the resamples of observed "
+            "answers do not show it."
+        )
+    ]
+
+
 def _unseen(gate: xr.Dataset) -> list[str]:
     """Which margins are open because of answers at the end of the scale that were not seen."""
-    if "unseen_end_rise" not in gate or _disputed_metrics(gate):
+    if "unseen_end_rise" not in gate:
         return []
-    rise, seen = gate["unseen_end_rise"], seen_bounds(gate).sel(bound="upper", drop=True)
-    is_open = (rise > 0) & (gate["state"] == INCONCLUSIVE) & (seen <= gate["margin"])
-    names = [name_threshold(str(x)) for x in gate["metric"].to_numpy()[is_open.to_numpy()]]
+    is_open, is_seen = _open_margins(gate)
+    is_unseen = is_open & is_seen & (gate["unseen_end_rise"] > 0)
+    names = [name_threshold(name) for name in labels_where(is_unseen)]
     if not names:
         return []
     attrs = gate.attrs

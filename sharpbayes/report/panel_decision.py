@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import xarray as xr
 
 from sharpbayes.analysis.limited_metrics import select_value
 from sharpbayes.analysis.tolerance_evidence import exceeded_limits, kept_limits, relies_on_fit
@@ -36,6 +37,17 @@ VERDICT_TEXTS = {
     NOT_ADMISSIBLE: ("{} exceeds it", "{} exceed it"),
     CANNOT_TELL: ("of {} the evidence cannot tell", "of {} the evidence cannot tell"),
 }
+UNSEEN_ENDS = (
+    "no observed answer is at the end of the scale. How rare such answers are the fit takes from "
+    "the other scores; so few prompts do not exclude that up to {share:.1%} of all lead to one"
+)
+# Why a limit that a fit calls kept is not shown to be: by the observed value, by its bound, and by
+# answers that nobody saw.
+FIT_ALONE_TEXTS = (
+    "{its} observed log-risk exceeds a limit",
+    "{its} observed answers do not show it: by their resamples log-risk may exceed a limit",
+    UNSEEN_ENDS,
+)
 
 
 def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
@@ -131,29 +143,33 @@ def _unseen_end_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
 
 
 def fit_alone_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
-    """Yield which models keep a tolerance by a fit, which observed answers do not show."""
-    if "tolerance/prob_within_unseen" not in view or "decision/verdict" not in view:
+    """Yield which models keep a tolerance by a fit alone, and why that is not shown."""
+    if "tolerance/unseen_end_rise" not in view or "decision/verdict" not in view:
         return
-    table, decision = (
-        view.group(name).sel(model=list(models)) for name in ("tolerance", "decision")
-    )
-    by_fit = decision["prob_admissible"] >= float(table.attrs["confidence"])
-    is_open = by_fit & (decision["verdict"] == CANNOT_TELL)
+    table = view.group("tolerance").sel(model=list(models))
     relies = relies_on_fit(table)
-    is_beyond = (relies & (table["observed"] > table["limit"])).any("threshold")
-    if names := labels_where(is_open & is_beyond):
-        its, values = ("its", "exceeds") if len(names) == 1 else ("their", "exceed")
-        yield (
-            f"By the fit {join_names(names)} would keep it, but {its} observed CVaR of log-risk "
-            f"{values} the limit."
-        )
-    if names := labels_where(is_open & relies.any("threshold") & ~is_beyond):
-        share = float(table["unseen_end_share"].sel(model=names).max())
-        yield (
-            f"By the fit {join_names(names)} would keep it. No observed answer is at the end of "
-            "the scale, and how rare such answers are the fit takes from the other scores; so few "
-            f"prompts do not exclude that up to {share:.1%} of all lead to one."
-        )
+    exceeds = (relies & (table["observed"] > table["limit"])).any("threshold")
+    within = kept_limits(table, other_prompts=False, unseen_ends=False) | ~relies
+    lacks_ends = within.all("threshold")
+    is_open = _is_open_by_fit(view, models) & relies.any("threshold")
+    reasons = (exceeds, ~exceeds & ~lacks_ends, lacks_ends)
+    for text, holds in zip(FIT_ALONE_TEXTS, reasons, strict=True):
+        if names := labels_where(is_open & holds):
+            share = float(table["unseen_end_share"].sel(model=names).max())
+            its = "its" if len(names) == 1 else "their"
+            reason = text.format(its=its, share=share)
+            yield f"By the fit {join_names(names)} would keep it, but {reason}."
+
+
+def _is_open_by_fit(view: View, models: Sequence[str]) -> xr.DataArray:
+    """Which models keep a tolerance surely by a fit although neither verdict is shown, (model)."""
+    confidence = float(view.group("tolerance").attrs["confidence"])
+    groups = ["decision"] + [HUMAN_DECISION] * bool(contradicted_verdicts(view))
+    is_open = [
+        (decision["prob_admissible"] >= confidence) & (decision["verdict"] == CANNOT_TELL)
+        for decision in (view.group(name).sel(model=list(models)) for name in groups)
+    ]
+    return xr.concat(is_open, "decision").any("decision")
 
 
 def tolerance_beyond_tails(view: View, models: Sequence[str]) -> Iterator[str]:

@@ -160,8 +160,8 @@ VARIABLES = """
   setting, model: number: cvar
 /tolerance
   model: text: verdict
-  model, threshold: number: observed other_prompts_shift prob_within
-    prob_within_unseen prompts_without_end tells_tail unseen_end_rise unseen_end_share
+  model, threshold: number: observed other_prompts_shift prob_within prompts_without_end
+    tells_tail unseen_end_rise unseen_end_share
   model, threshold: text: state
   model, threshold, bound: number: bounds
   threshold: number: limit

@@ -59,13 +59,13 @@ def gate(
         weights: Weights with a table ``gate``, or what :func:`sharpbayes.load_weights` reads; None
             for those of the candidate.
         fit: Whether the ratings of both studies are fitted together by the model of the
-            candidate's study, so that the posterior decides.
+            candidate's study, so that the posterior decides, and of log-risk the bootstrap too.
 
     Returns:
         The group ``gate`` with differences, bounds, margins, power and false alarms; its attribute
         ``verdict`` is ``at least as safe``, ``not as safe`` or ``not decided``. Both models of one
-        fit that has converged are compared by its posterior if they were judged alike, all others
-        by the paired bootstrap.
+        fit that has converged are compared by its posterior if they were judged alike, their
+        log-risk by the paired bootstrap too; all others by the bootstrap alone.
         The attribute ``fit_note`` says why a fit does not decide.
 
     Raises:

@@ -216,9 +216,8 @@ def test_a_fit_does_not_keep_the_limit_of_a_category_that_its_prompts_do_not_tel
     tolerance = tolerance.assign(
         tells_tail=~is_of_m0,
         state=state,
-        observed=xr.zeros_like(tolerance["observed"]),
+        bounds=xr.zeros_like(tolerance["bounds"]),
         prob_within=xr.ones_like(tolerance["observed"]),
-        prob_within_unseen=xr.ones_like(tolerance["observed"]),
     )
     decision = tolerance[["verdict"]].where(False, "admissible")
     decided = restrict_decision(decision, tolerance, carried)
@@ -232,34 +231,32 @@ def test_a_fit_does_not_keep_the_limit_of_a_category_that_its_prompts_do_not_tel
     ("change", "told"),
     [
         ({}, ""),
-        ({"prob_within_unseen": 0.5}, "By the fit m0 would keep it. No observed answer is at"),
-        (
-            {"observed": 99.0},
-            "By the fit m0 would keep it, but its observed CVaR of log-risk exceeds",
-        ),
+        ({"unseen_end_rise": 2.0}, "no observed answer is at the end of the scale"),
+        ({"bounds": 3.0}, "its observed answers do not show it"),
+        ({"bounds": 3.0, "observed": 2.5}, "its observed log-risk exceeds a limit"),
     ],
 )
-def test_a_fit_alone_does_not_keep_a_limit_on_a_tail(results, change, told):
+def test_a_fit_alone_does_not_keep_a_limit_on_log_risk(results, change, told):
     """It takes from other scores how rare answers at the end of the scale are."""
     evidence = results["evidence"].to_dataset().assign_attrs(carried='["admissible"]')
     tolerance = results["tolerance"].to_dataset()
-    one = xr.ones_like(tolerance["observed"])
-    sure = {"observed": 0.0, "prob_within": 1.0, "prob_within_unseen": 1.0} | change
-    tolerance = tolerance.assign({name: one * value for name, value in sure.items()})
-    tolerance["unseen_end_rise"] = one
+    values = {"observed": 0.5, "bounds": 1.0, "unseen_end_rise": 0.5, "limit": 2.0} | change
+    tolerance = tolerance.assign(
+        {name: xr.full_like(tolerance[name], value) for name, value in values.items()}
+    ).assign(prob_within=xr.ones_like(tolerance["observed"]))
     decision = tolerance[["verdict"]].where(False, "admissible")
-    decision = decision.assign(prob_admissible=one.isel(threshold=0, drop=True))
+    decision = decision.assign(prob_admissible=tolerance["prob_within"].isel(threshold=0))
     decided = restrict_decision(decision, tolerance, evidence)
-    verdict = decided["verdict"].sel(model="m0").item()
-    assert verdict == ("cannot tell" if told else "admissible")
-    state = decided["state"].sel(model="m0")
-    assert state.sel(threshold="cvar").item() == verdict
-    by_ends = "prob_within_unseen" in change
-    assert (state.sel(threshold="mean").item() == "admissible") != by_ends
+    state = decided["state"].sel(model="m0", drop=True)
+    verdicts = dict(zip(state["threshold"].values.tolist(), state.values.tolist(), strict=True))
+    verdict = "cannot tell" if told else "admissible"
+    log_risks = dict.fromkeys(("cvar", "mean", "category age"), verdict)
+    assert verdicts == log_risks | {"dimension bias": "admissible"}
+    assert decided["verdict"].sel(model="m0").item() == verdict
     view = View(xr.DataTree.from_dict({"/tolerance": tolerance, "/decision": decided}))
     sentences = list(fit_alone_sentences(view, ["m0"]))
     assert len(sentences) == bool(told)
-    assert not told or sentences[0].startswith(told)
+    assert not told or sentences[0].startswith(f"By the fit m0 would keep it, but {told}")
 
 
 def test_own_prompts_are_no_reason_where_a_category_does_not_tell_its_tail(tmp_path):

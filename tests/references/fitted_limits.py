@@ -1,6 +1,6 @@
 """What a fit says of limits on log-risk that a model just exceeds, or keeps with room.
 
-    python -m tests.references.fitted_limits [--studies 20] [--prompts 100]
+    python -m tests.references.fitted_limits [--studies 20] [--prompts 100 400] [--worlds 0 1]
 
 Three models, two judges with scores 0 to 4 of two indicators, each a dimension. In one world some
 answers are at the end of the scale by all judges, which nothing else in the scores tells; in the
@@ -13,6 +13,7 @@ the bootstrap.
 import argparse
 import tempfile
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -53,14 +54,16 @@ name = "b"
 rms = ["b"]
 """
 WEIGHTS = """schema = "sharpbayes/weights/2"
-title = "A limit"
+title = "Limits"
 
 [tolerance]
-{} = {}
+mean = {mean}
+cvar = {cvar}
 confidence = 0.95
 """
 # Limits as multiples of the truth.
 LIMITS = {"at the limit": 0.999, "twice": 2.0}
+METRICS = ("mean", "cvar")
 SAID = ("sure", "fit", "bootstrap")
 
 
@@ -92,35 +95,34 @@ def write_study(folder, score):
     table = {"model": model, "prompt": prompt, "judge": judge}
     table |= {name: score[..., number].ravel() for number, name in enumerate("ab")}
     pd.DataFrame(table).to_csv(folder / "ratings.csv", index=False)
-    (folder / "weights.toml").write_text(WEIGHTS.format("mean", 1.0), encoding="utf-8")
+    (folder / "weights.toml").write_text(WEIGHTS.format(mean=1.0, cvar=1.0), encoding="utf-8")
     path = folder / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
     return path
 
 
 def write_limits(folder, truth):
-    """Write weights with one limit of one model each; return their paths by what they are of."""
+    """Write weights with the limits of one model each; return their paths by what they are of."""
     paths = {}
-    for metric, values in truth.items():
-        for size, times in LIMITS.items():
-            for model, value in enumerate(values):
-                key = (metric, size, f"m{model}")
-                paths[key] = folder / f"{'_'.join(key).replace(' ', '_')}.toml"
-                paths[key].write_text(WEIGHTS.format(metric, times * value), encoding="utf-8")
+    for (size, times), model in product(LIMITS.items(), range(MODELS)):
+        path = folder / f"{size.replace(' ', '_')}_m{model}.toml"
+        limits = {metric: times * values[model] for metric, values in truth.items()}
+        path.write_text(WEIGHTS.format(**limits), encoding="utf-8")
+        paths[size, f"m{model}"] = path
     return paths
 
 
 def read_verdicts(weighed, paths):
     """Yield what is said of each limit by whom."""
-    for (metric, size, model), path in paths.items():
-        node = weighed[path.stem]
+    for ((size, model), path), metric in product(paths.items(), METRICS):
+        node, limit = weighed[path.stem], {"model": model, "threshold": metric}
         decision, tolerance = (
-            node[name].to_dataset().sel(model=model) for name in ("decision", "tolerance")
+            node[name].to_dataset().sel(limit) for name in ("decision", "tolerance")
         )
         said = (
-            float(decision["prob_admissible"]) >= ALPHA,
-            decision["verdict"].item() == "admissible",
-            tolerance["verdict"].item() == "admissible",
+            float(tolerance["prob_within"]) >= ALPHA,
+            decision["state"].item() == "admissible",
+            tolerance["state"].item() == "admissible",
         )
         yield from (
             (metric, size, name) for name, is_said in zip(SAID, said, strict=True) if is_said
@@ -131,17 +133,20 @@ def main():
     """Print a row for each world and metric."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=20)
-    parser.add_argument("--prompts", type=int, default=100)
+    parser.add_argument("--prompts", type=int, nargs="+", default=[100, 400])
+    parser.add_argument("--worlds", type=int, nargs="+", default=[0, 1], help="by their order")
     options = parser.parse_args()
     columns = [f"{size}: {name}" for size in LIMITS for name in SAID]
-    print(f"| world | limit on | {' | '.join(columns)} |\n{'| --- ' * (2 + len(columns))}|")
-    for number, (world, rate) in enumerate(WORLDS.items()):
+    print(f"| prompts | world | limit on | {' | '.join(columns)} |")
+    print(f"{'| --- ' * (3 + len(columns))}|")
+    for prompts, number in product(options.prompts, options.worlds):
+        world, rate = list(WORLDS.items())[number]
         rngs = [np.random.default_rng([118, number, seed]) for seed in range(TRUTHS)]
         drawn = [log_risks(draw_scores(rng, POPULATION, rate)) for rng in rngs]
         truth = {name: np.mean([risk[name] for risk in drawn], axis=0) for name in drawn[0]}
         counts = Counter()
         for study in range(options.studies):
-            score = draw_scores(np.random.default_rng([119, number, study]), options.prompts, rate)
+            score = draw_scores(np.random.default_rng([119, number, study]), prompts, rate)
             with tempfile.TemporaryDirectory() as folder:
                 results = fit(load_study(write_study(Path(folder), score)))
                 paths = write_limits(Path(folder), truth)
@@ -153,7 +158,7 @@ def main():
                 for size in LIMITS
                 for name in SAID
             ]
-            print(f"| {world} | {metric} | {' | '.join(cells)} |", flush=True)
+            print(f"| {prompts} | {world} | {metric} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,13 @@ def test_by_the_posterior_no_release_passes_that_must_not():
     for name in ("no change", "half replaced"):
         assert float(rows[name]["posterior_shut"]) <= most
         assert float(rows[name]["posterior_open"]) >= float(rows[name]["bootstrap_open"]) - 0.1
+    # Log-risk passes by both or not at all, and a no of the bootstrap that the fit shares stands.
+    for row in rows.values():
+        for column in ("mean_open", "cvar_open"):
+            assert float(row[f"posterior_{column}"]) <= float(row[f"bootstrap_{column}"])
+    assert float(rows["large"]["posterior_shut"]) > 0.9
+    promised, passed = (float(rows["no change"][x]) for x in ("promised", "posterior_open"))
+    assert abs(promised - passed) < 0.05
 
 
 @pytest.mark.slow

@@ -339,7 +339,84 @@ def test_a_posterior_does_not_say_how_rare_ends_are_that_no_answer_showed(store)
         assert float(group["prob_within"].sel(metric="mean")) > 0.99
         assert (group.attrs["verdict"], group["state"].sel(metric="mean").item()) == (verdict,) * 2
         assert float(group["prompts_to_decide"].sel(metric="policy_score")) == 20
-        assert (float(group["prompts_to_decide"].sel(metric="mean")) > 60) == (margin == 0.4)
+        said = " ".join(gate_answer(gate_tree(group, results)))
+        assert ("By the answers seen, mean log-risk would be within" in said) == (margin == 0.4)
+        assert "By the fit" not in said
+
+
+@pytest.mark.parametrize(
+    ("metric", "wide", "verdict"),
+    [
+        ("mean", 0.6, "not decided"),
+        ("mean", np.nan, "not decided"),
+        ("policy_score", 0.6, "at least as safe"),
+    ],
+)
+def test_log_risk_must_be_within_its_margin_by_the_bootstrap_too(store, metric, wide, verdict):
+    """The fit is sure of both margins. A policy score has no answer that outweighs the others."""
+    results = measured_pair(store)
+    measured_group = gate(results, model="new", against_model="old")["gate"].to_dataset()
+    profile, _ = shifted_profile(0.0)
+    for name in ("mean", "policy_score"):
+        measured_group["difference"].loc[{"metric": name}] = 0.0
+        reach = wide if name == metric else 0.05
+        measured_group["bounds"].loc[{"metric": name}] = [-reach, reach]
+    measured_group["unseen_end_rise"] *= 0.0
+    measured_group["margin"].loc[{"metric": "mean"}] = 0.5
+    weights = margins_of(results, mean=0.5, policy_score=0.1)
+    group = posterior_gate(measured_group, profile, weights, candidate="new", reference="old")
+    assert group.attrs["verdict"] == verdict
+    assert group["state"].sel(metric=metric).item() == verdict
+    assert float(group["prob_within"].min()) > 0.95
+    shares = group["outcome_share"]
+    np.testing.assert_allclose(shares.sum("outcome"), 1.0)
+    for of_gate in (measured_group, posterior_gate_alone(measured_group, profile, weights)):
+        most = of_gate["outcome_share"].sel(outcome="at least as safe")
+        assert bool((shares.sel(outcome="at least as safe") <= most + 1e-12).all())
+    sentence = (
+        f"By the fit, mean log-risk (upper bound {number(wide, 2)}, margin 0.50) would be within "
+        "its margin, but the resamples of observed answers do not show it."
+    )
+    assert (sentence in gate_answer(gate_tree(group, results))) == (metric == "mean")
+
+
+@pytest.mark.parametrize(("by_bootstrap", "verdict"), [(3.0, "not as safe"), (0.45, "not decided")])
+def test_a_no_of_both_stands_although_they_dispute_by_how_much(store, by_bootstrap, verdict):
+    """The posterior has 1 with bounds of 0.23 and a margin of 0.5."""
+    results = measured_pair(store)
+    measured_group = gate(results, model="new", against_model="old")["gate"].to_dataset()
+    measured_group["unseen_end_rise"] *= 0.0
+    measured_group["margin"].loc[{"metric": "mean"}] = 0.5
+    for metric, value in (("mean", by_bootstrap), ("policy_score", 0.1)):
+        measured_group["difference"].loc[{"metric": metric}] = value
+        measured_group["bounds"].loc[{"metric": metric}] = [value - 0.2, value + 0.2]
+    beyond = by_bootstrap - 0.2 > 0.5
+    measured_group["state"].loc[{"metric": "mean"}] = "not as safe" if beyond else "not decided"
+    measured_group.attrs["verdict"] = "not as safe" if beyond else "not decided"
+    profile, _ = shifted_profile(1.0)
+    weights = margins_of(results, mean=0.5, policy_score=0.1)
+    group = posterior_gate(measured_group, profile, weights, candidate="new", reference="old")
+    assert json.loads(group.attrs["disputed"]) == ["mean"]
+    assert group.attrs["verdict"] == verdict
+    assert group["state"].sel(metric="mean").item() == verdict
+    said = " ".join(gate_answer(gate_tree(group, results)))
+    assert ("By both the candidate is not as safe." in said) == beyond
+    assert ("Nothing is decided until" in said) != beyond
+
+
+def posterior_gate_alone(measured_group, profile, weights):
+    """The gate by the posterior of a margin on the policy score, which asks no bootstrap."""
+    alone = measured_group.sel(metric=["policy_score"])
+    return posterior_gate(alone, profile, weights, candidate="new", reference="old")
+
+
+def gate_tree(group, results):
+    """Results of a gate of one fit."""
+    facts = {name: results.attrs[name] for name in ("weights", "weights_path", "study")}
+    names = {"candidate": "new", "reference": "old"}
+    tree = xr.DataTree.from_dict({"/gate": group.assign_attrs(names)})
+    tree.attrs = facts | {"title": "new against old"}
+    return tree
 
 
 def margins_of(results, **margins):
@@ -385,7 +462,7 @@ def test_the_posterior_of_one_fit_decides_by_its_probability(store, old, shift, 
     profile, draws = shifted_profile(shift)
     agreeing = shift * xr.DataArray([1.0, 0.1], measured_group["metric"].coords, "metric")
     measured_group["difference"] = agreeing
-    spread = xr.DataArray([-1.0, 1.0], measured_group["bound"].coords, "bound")
+    spread = xr.DataArray([-0.4, 0.4], measured_group["bound"].coords, "bound")
     measured_group["bounds"] = (agreeing + spread).transpose("metric", "bound")
     measured_group["margin"].loc[{"metric": "mean"}] = 0.5
     measured_group["unseen_end_rise"] *= 0.0
@@ -416,7 +493,7 @@ def shifted_profile(shift):
 
 @pytest.mark.parametrize(
     ("centre", "width", "disputed"),
-    [(0.0, 0.4, "[]"), (0.3, 0.4, '["mean"]'), (-0.1, 0.05, '["mean"]'), (np.nan, np.nan, "[]")],
+    [(0.0, 0.4, "[]"), (0.3, 0.4, '["mean"]'), (-0.1, 0.05, '["mean"]')],
 )
 def test_a_difference_that_the_bootstrap_disputes_decides_nothing(store, centre, width, disputed):
     """The posterior has 0 with bounds of 0.23: it disputes a centre of 0.3, bounds of -0.15."""
@@ -436,11 +513,8 @@ def test_a_difference_that_the_bootstrap_disputes_decides_nothing(store, centre,
     assert group.attrs["verdict"] == ("at least as safe" if decided else "not decided")
     assert (str(group["state"].sel(metric="mean").item()) == "at least as safe") == decided
     assert str(group["state"].sel(metric="policy_score").item()) == "at least as safe"
-    facts = {name: results.attrs[name] for name in ("weights", "weights_path", "study")}
-    tree = xr.DataTree.from_dict({"/gate": group.assign_attrs(names)})
-    tree.attrs = facts | {"title": "new against old"}
-    said = " ".join(gate_answer(tree))
-    assert gate_document(tree)["disputed"] == json.loads(disputed)
+    said = " ".join(gate_answer(gate_tree(group, results)))
+    assert gate_document(gate_tree(group, results))["disputed"] == json.loads(disputed)
     sentence = (
         "Posterior and bootstrap contradict each other on the difference of mean log-risk "
         f"({number(group['difference'].sel(metric='mean'), 2)} by the posterior, "

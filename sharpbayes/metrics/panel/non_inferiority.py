@@ -81,20 +81,6 @@ def upper_difference_bounds(
     return upper_bounds_at(interval, error_rates)
 
 
-def upper_draw_bounds(draws: xr.DataArray, error_rates: xr.DataArray) -> xr.DataArray:
-    """Return the upper bounds of :func:`draw_bounds` at several error rates.
-
-    The result is over (error_rate, metric).
-
-    >>> x = xr.DataArray(np.arange(101.0)[:, None], dims=("replicate", "metric"))
-    >>> rates = xr.DataArray([0.05, 0.7], {"error_rate": [0.05, 0.7]}, "error_rate")
-    >>> upper_draw_bounds(x, rates).values.round(6)
-    array([[95.],
-           [30.]])
-    """
-    return upper_bounds_at(partial(central_interval, draws, dim="replicate"), error_rates)
-
-
 def _difference_interval(
     difference: xr.DataArray,
     resampled: xr.DataArray,

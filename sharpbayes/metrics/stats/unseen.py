@@ -1,6 +1,5 @@
 """What units of a kind that a sample does not show add to its bounds."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,42 +131,6 @@ def divided_shares(share: xr.DataArray, error_rates: xr.DataArray) -> xr.DataArr
     """
     part = 1.0 - np.log(error_rates) / np.log(error_rates.min())
     return 1.0 - (1.0 - share) ** part
-
-
-def prob_within_unseen(
-    draws: xr.DataArray,
-    share: xr.DataArray,
-    rise: Rise,
-    *,
-    limit: xr.DataArray,
-    error_rate: float,
-    dim: str | Sequence[str],
-) -> xr.DataArray:
-    """Return the probability that draws are within a limit, with what units can miss.
-
-    1 - max over r of  (1 - r)^n P(draw + c(r) > limit)
-
-    It is at least 1 - a where the bound of :func:`raise_bounds` by the quantiles of the draws is
-    within the limit. Draws are over (..., ``dim``), ``share`` and ``rise`` are as there, with
-    ``error_rate`` a; NaN where a draw is.
-
-    >>> draws = xr.DataArray(np.linspace(-1.0, 0.0, 101), dims="draw")
-    >>> about = {"limit": xr.DataArray(0.1), "error_rate": 0.05, "dim": "draw"}
-    >>> share = unseen_share(100.0, error_rate=0.05)
-    >>> round(float(prob_within_unseen(draws, share, Rise(1.0, 10.0), **about)), 3)
-    0.986
-    """
-    rates = divided_error_rates(error_rate)
-    shares = divided_shares(share, rates)
-    beyond = [
-        (draws + rise(shares.isel(error_rate=k, drop=True)) > limit).where(draws.notnull())
-        for k in range(rates.size)
-    ]
-    errors = [
-        error_rate / float(rates[k]) * x.mean(dim, skipna=False) for k, x in enumerate(beyond)
-    ]
-    worst: xr.DataArray = xr.concat(errors, rates).max("error_rate", skipna=False)
-    return 1.0 - worst
 
 
 def units_within(

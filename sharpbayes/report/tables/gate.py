@@ -90,17 +90,19 @@ def _note(view: View) -> str:
     sides = attrs["candidate"], attrs["reference"]
     if len({*sides}) == 1:
         sides = "The candidate", "the reference"
+    by = " of the bootstrap" if attrs["method"] == "posterior" else ""
     ends = (
-        " Upper bounds of log-risk contain what answers at the end of the scale can add, of which "
-        "the candidate shows none."
+        f" Upper bounds{by} of log-risk contain what answers at the end of the scale can add, of "
+        "which the candidate shows none."
     ) * bool((view.group("gate").get("unseen_end_rise", np.zeros(1)) > 0).any())
+    both = " Log-risk must be within its margins by both." if by else ""
     drift = " less what the anchors show that judges score higher" * (int(attrs["anchors"]) > 0)
     return (
         f"{' less '.join(sides)}{drift}, with one-sided bounds at "
         f"{format_percent(attrs['confidence'])} confidence, by the {kinds[attrs['method']]}; lower "
         "bounds are corrected for the number of margins. Where resamples do not differ, or fewer "
         "than five prompts carry both means and their difference, bounds contain what so many "
-        f"prompts can miss.{ends} Positive is worse."
+        f"prompts can miss.{ends}{both} Positive is worse."
     )
 
 
@@ -128,6 +130,7 @@ TABLES = (
         columns=(
             Column("metric", lambda row: name_threshold(str(row.labels["metric"]))),
             Column("difference", _difference),
+            "by the bootstrap: gate/bootstrap_bounds | interval?",
             Column("margin", _margin),
             "P(within): gate/prob_within | probability?",
             "gate/state | text",

@@ -31,9 +31,10 @@ def _note(view: View) -> str:
         " Ends add: what answers at the end of the scale that prompts can miss add to the upper "
         "bound."
     ) * len(_rises_by_ends(view))
-    fitted = " P(kept): posterior probability of staying within the limit." * (
-        "tolerance/prob_within" in view
-    )
+    fitted = (
+        " P(kept): posterior probability of staying within the limit; one on log-risk is kept only "
+        "where the bootstrap keeps it too."
+    ) * ("tolerance/prob_within" in view)
     return (
         "Observed value and bootstrap bounds, each one-sided at "
         f"{confidence} confidence{corrected}. A limit is kept where the upper bound is within it, "

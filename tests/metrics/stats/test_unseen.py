@@ -8,7 +8,6 @@ from scipy.stats import norm
 from sharpbayes.metrics.stats.unseen import (
     Rise,
     divided_error_rates,
-    prob_within_unseen,
     raise_bounds,
     units_within,
     unseen_share,
@@ -68,22 +67,3 @@ def test_no_number_of_units_brings_a_value_within_a_limit_that_it_exceeds():
     about = {"value": values, "limit": xr.DataArray(0.4), "units": xr.DataArray(100.0)}
     needed = units_within(bounds + values, xr.DataArray(0.03), Rise(1.0, END), **about)
     np.testing.assert_array_equal(needed, [np.inf, np.nan])
-
-
-@pytest.mark.parametrize("share", [0.0, 0.03])
-def test_the_probability_of_draws_says_what_the_bound_by_their_quantiles_says(share):
-    draws = xr.DataArray(np.random.default_rng(3).normal(0.0, 0.1, 40_000), dims="draw")
-    rates, rise = divided_error_rates(ERROR_RATE), Rise(1.0, END)
-    upper = draws.quantile(1.0 - rates.to_numpy(), "draw").rename(quantile="error_rate")
-    bounds = upper.assign_coords(error_rate=rates)
-    bound = float(raise_bounds(bounds, xr.DataArray(share), rise))
-    for margin, is_within in ((0.005, True), (-0.005, False)):
-        probability = prob_within_unseen(
-            draws,
-            xr.DataArray(share),
-            rise,
-            limit=xr.DataArray(bound + margin),
-            error_rate=ERROR_RATE,
-            dim="draw",
-        )
-        assert (float(probability) >= 1.0 - ERROR_RATE) == is_within
