@@ -90,12 +90,12 @@ def _note(view: View) -> str:
     sides = attrs["candidate"], attrs["reference"]
     if len({*sides}) == 1:
         sides = "The candidate", "the reference"
-    by = " of the bootstrap" if attrs["method"] == "posterior" else ""
+    by_both = attrs["method"] == "posterior"
     ends = (
-        f" Upper bounds{by} of log-risk contain what answers at the end of the scale can add, of "
-        "which the candidate shows none."
+        f" Upper bounds of log-risk{' by the bootstrap' * by_both} contain what answers at the end "
+        "of the scale can add, of which the candidate shows none."
     ) * bool((view.group("gate").get("unseen_end_rise", np.zeros(1)) > 0).any())
-    both = " Log-risk must be within its margins by both." if by else ""
+    both = " Log-risk must be within its margins by both." * by_both
     drift = " less what the anchors show that judges score higher" * (int(attrs["anchors"]) > 0)
     return (
         f"{' less '.join(sides)}{drift}, with one-sided bounds at "
@@ -130,7 +130,7 @@ TABLES = (
         columns=(
             Column("metric", lambda row: name_threshold(str(row.labels["metric"]))),
             Column("difference", _difference),
-            "by the bootstrap: gate/bootstrap_bounds | interval?",
+            "bootstrap: gate/bootstrap_bounds | interval?",
             Column("margin", _margin),
             "P(within): gate/prob_within | probability?",
             "gate/state | text",
