@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.limited_metrics import about_log_risk
 from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates, tabulate_trials
 from sharpbayes.analysis.unequal_judges import count_people
 from sharpbayes.data.ratings import Codes, PanelRatings
@@ -115,7 +116,7 @@ def _add_intervals(
 
 def _metric_range(plan: ProfilePlan, metric: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     """Return the lowest and the highest value that each metric can have, over (metric)."""
-    of_log_risk = np.isin(metric.to_numpy(), ["cvar", "mean"])
+    of_log_risk = about_log_risk(metric).to_numpy()
     ends = ((plan.floor, 0.0), (plan.ceiling, 1.0))
     low, high = (xr.DataArray(np.where(of_log_risk, *end), metric.coords, "metric") for end in ends)
     return low, high

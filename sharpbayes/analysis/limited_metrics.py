@@ -6,7 +6,6 @@ import xarray as xr
 CATEGORY = "tolerated_category"
 # Metrics of a profile by the kinds of limits and margins that have another name.
 METRICS = {"dimension": "dimension_cvar", "worst_dimension": "dimension_cvar", "category": "cvar"}
-
 LOG_RISKS = ("mean", "cvar")
 
 

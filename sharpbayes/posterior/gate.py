@@ -10,6 +10,7 @@ from sharpbayes.analysis.gate_ends import seen_bounds
 from sharpbayes.analysis.gate_evidence import withhold
 from sharpbayes.analysis.gate_margins import required_gate
 from sharpbayes.analysis.limited_metrics import about_log_risk
+from sharpbayes.metrics.panel.comparison import verdicts
 from sharpbayes.metrics.panel.non_inferiority import (
     INCONCLUSIVE,
     INFERIOR,
@@ -55,7 +56,11 @@ def posterior_gate(
     is_shown = measured["bounds"].sel(bound="upper", drop=True) <= margin
     is_open = about_log_risk(margin["metric"]) & ~is_shown
     disputed = [str(name) for name in is_disputed["metric"].to_numpy()[is_disputed.to_numpy()]]
-    by_fit = xr.DataArray(_decide(prob_all, gate.confidence))
+    shown = (
+        xr.DataArray(prob_all >= gate.confidence),
+        xr.DataArray(prob_all <= 1 - gate.confidence),
+    )
+    by_fit = verdicts(*shown, words=(NON_INFERIOR, INFERIOR, INCONCLUSIVE))
     by_bootstrap = xr.DataArray(measured.attrs["verdict"])
     verdict = _restrict(by_fit, by_bootstrap, is_disputed.any(), is_open.any())
     withheld = str(measured.attrs["withheld"])
@@ -84,13 +89,6 @@ def _difference_draws(values: xr.DataArray, candidate: str, reference: str) -> x
     draws = values.sel(model=candidate, drop=True) - values.sel(model=reference, drop=True)
     stacked = draws.stack(replicate=["chain", "draw"], create_index=False)
     return stacked.drop_vars(["chain", "draw"], errors="ignore").transpose("replicate", "metric")
-
-
-def _decide(prob_all: float, confidence: float) -> str:
-    """The verdict by the probability that all differences are within their margins."""
-    if prob_all >= confidence:
-        return NON_INFERIOR
-    return INFERIOR if prob_all <= 1 - confidence else INCONCLUSIVE
 
 
 def _restrict(

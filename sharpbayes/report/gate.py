@@ -237,9 +237,10 @@ def _needed(gate: xr.Dataset) -> list[str]:
 
 
 def _open_margins(gate: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
-    """Margins that are open and not by a fit, over (metric), and whether answers seen are within.
+    """Margins that are open though a fit, if any, is sure, and those that answers seen keep.
 
-    Where posterior and bootstrap contradict each other, nothing is said of a margin.
+    Both are over (metric). Where posterior and bootstrap contradict each other, nothing is said of
+    a margin.
     """
     is_sure = gate.get("prob_within", xr.ones_like(gate["margin"])) >= gate.attrs["confidence"]
     is_open = is_sure & (gate["state"] == INCONCLUSIVE) & (not _disputed_metrics(gate))

@@ -328,17 +328,18 @@ def test_ends_that_no_answer_showed_are_said_where_they_keep_a_margin_open(
 def test_a_posterior_does_not_say_how_rare_ends_are_that_no_answer_showed(store):
     """Its draws are within the margin with certainty, and not with what prompts can miss."""
     results = measured_pair(store)
-    measured_group = gate(results, model="new", against_model="old")["gate"].to_dataset()
+    names = {"model": "new", "against_model": "old"}
     profile, _ = shifted_profile(0.0)
-    for metric in ("mean", "policy_score"):
-        measured_group["difference"].loc[{"metric": metric}] = 0.0
     for margin, verdict in ((0.4, "not decided"), (0.8, "at least as safe")):
         weights = margins_of(results, mean=margin, policy_score=0.1)
-        measured_group["margin"].loc[{"metric": "mean"}] = margin
+        measured_group = gate(results, weights=weights, **names)["gate"].to_dataset()
+        for metric in ("mean", "policy_score"):
+            measured_group["difference"].loc[{"metric": metric}] = 0.0
         group = posterior_gate(measured_group, profile, weights, candidate="new", reference="old")
         assert float(group["prob_within"].sel(metric="mean")) > 0.99
         assert (group.attrs["verdict"], group["state"].sel(metric="mean").item()) == (verdict,) * 2
         assert float(group["prompts_to_decide"].sel(metric="policy_score")) == 20
+        assert (float(group["prompts_to_decide"].sel(metric="mean")) > 60) == (margin == 0.4)
         said = " ".join(gate_answer(gate_tree(group, results)))
         assert ("By the answers seen, mean log-risk would be within" in said) == (margin == 0.4)
         assert "By the fit" not in said
