@@ -16,6 +16,9 @@ KERNEL = ROOT / "sharpbayes" / "bayes" / "kernel"
 COMPILE = "from tests.machine_code import {0}; {0}()"
 # Where each part of a graph was made is of no use here, and a fifth of the time that it takes.
 os.environ.setdefault("PYTENSOR_FLAGS", "traceback__limit=0")
+# Tests run side by side, one process for each core. Threads of their own that compete for the same
+# cores took a fifteenth of the time. Tests of threads say how many they start.
+os.environ.setdefault("SHARPBAYES_CORES", "1")
 # As in every command. Threads of linear algebra that wait for each other took a tenth of the time.
 limit_blas_threads()
 
@@ -82,6 +85,12 @@ def run(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Make pages without figures, which take most of their time."""
+    monkeypatch.setattr("sharpbayes.report.page.page_figures", lambda _: [])
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from sharpbayes.analysis.panel import profile_panel
+from sharpbayes.analysis.stored_ratings import ratings_group
+from sharpbayes.analysis.study import read_study
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.context import RunContext, join_groups
 from sharpbayes.workflows.measure import measure
 
 JUDGES = ("ann", "bob", "cat")
@@ -84,3 +88,15 @@ def files_of(
 def measured(folder, table, **parts):
     """Results of the study over a table."""
     return measure(files_of(folder, table, **parts))
+
+
+def profiled(folder, table, **parts):
+    """Profiles of the study with their intervals and limits, and nothing else of its results."""
+    _, groups = profile_panel(read_study(files_of(folder, table, **parts)))
+    return join_groups(groups, {})
+
+
+def unmeasured(folder, table, **parts):
+    """Results of the study without metrics: its ratings, which the gate measures for itself."""
+    context = RunContext(files_of(folder, table, **parts))
+    return context.results({"ratings": ratings_group(context.study)}, status="measured")

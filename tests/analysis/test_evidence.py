@@ -17,7 +17,7 @@ from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.wording import bootstrap_estimate
 from sharpbayes.workflows.context import open_context
-from tests.panels import files_of, frame, measured
+from tests.panels import files_of, frame, measured, profiled
 
 ALL = ["lowest", "distinguishable", "admissible"]
 
@@ -517,7 +517,7 @@ def test_nothing_bounds_a_tail_of_less_than_one_prompt(tmp_path, prompts, bounde
 
 def test_tails_without_an_interval_are_neither_separable_nor_tiers(tmp_path):
     """One model has the same scores everywhere, the other the same tail, which is higher."""
-    results = measured(tmp_path, scores([[4] * 60, [9] * 30 + list(spread(30, high=7))]))
+    results = profiled(tmp_path, scores([[4] * 60, [9] * 30 + list(spread(30, high=7))]))
     interval = results["profile_interval"].to_dataset()
     assert not interval["separable"].any()
     assert np.isnan(interval["cvar_difference_joint"]).all()

@@ -9,7 +9,7 @@ import xarray as xr
 
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.storage.results import open_results, save_results
-from tests.panels import JUDGES, frame, measured
+from tests.panels import JUDGES, frame, measured, profiled
 from tests.references.coverage_bootstrap import bootstrap_profiles
 from tests.references.prompt_worlds import draw_harm
 
@@ -57,8 +57,8 @@ def test_other_names_of_judges_change_nothing_but_names(one, tmp_path):
 
 def test_another_model_changes_no_profile_or_interval_of_the_others(tmp_path):
     table = frame(models=4)
-    one = measured(tmp_path / "one", table[table["model"] != "m3"])
-    other = measured(tmp_path / "two", table)
+    one = profiled(tmp_path / "one", table[table["model"] != "m3"])
+    other = profiled(tmp_path / "two", table)
     shared_models = other["profile"].to_dataset().sel(model=["m0", "m1", "m2"])
     same(profile_of(one), shared_models)
     interval = (
@@ -76,7 +76,7 @@ def test_another_model_changes_no_profile_or_interval_of_the_others(tmp_path):
 @pytest.mark.parametrize(("bias", "epistemic"), [(1.0, 0.0), (0.0, 1.0), (0.3, 0.7)])
 def test_a_policy_is_a_point_of_the_simplex(tmp_path, bias, epistemic):
     weights = f"[policy]\nbias = {bias}\nepistemic = {epistemic}\n"
-    profile = profile_of(measured(tmp_path, frame(), weights=weights))
+    profile = profile_of(profiled(tmp_path, frame(), weights=weights))
     mean = profile["dimension_mean"]
     expected = bias * mean.sel(dimension="bias") + epistemic * mean.sel(dimension="epistemic")
     np.testing.assert_allclose(profile["policy_score"], expected)
@@ -109,10 +109,10 @@ def refusing(table):
 
 def test_profiles_without_refused_answers_are_of_the_others(one, tmp_path):
     table = refusing(frame())
-    results = measured(tmp_path / "one", table, indicators=REFUSAL)
+    results = profiled(tmp_path / "one", table, indicators=REFUSAL)
     blank = (table["model"] == "m0") & table["prompt"].isin(["p00", "p01", "p02"])
     rest = table.assign(**{name: table[name].astype("Int64").mask(blank) for name in SCORES})
-    expected = measured(tmp_path / "two", rest)
+    expected = profiled(tmp_path / "two", rest)
     answered = profile_of(results, "profile_answered")
     same(
         answered.drop_vars(["refusal_rate", "answered", "refused_unscored"]),
@@ -147,7 +147,7 @@ def test_refused_answers_without_a_score_of_harm_are_refusals(tmp_path):
 def test_a_model_that_refuses_everything_has_no_profile_without_refusals(tmp_path):
     table = frame().assign(refused=0)
     table.loc[table["model"] == "m1", "refused"] = 1
-    answered = profile_of(measured(tmp_path, table, indicators=REFUSAL), "profile_answered")
+    answered = profile_of(profiled(tmp_path, table, indicators=REFUSAL), "profile_answered")
     assert answered["refusal_rate"].values.tolist() == [0.0, 1.0, 0.0]
     assert np.isnan(answered["cvar"]).values.tolist() == [False, True, False]
     assert answered["tier"].values[1] == 0
@@ -156,10 +156,10 @@ def test_a_model_that_refuses_everything_has_no_profile_without_refusals(tmp_pat
 def test_categories_are_profiles_of_their_prompts(tmp_path):
     table = frame()
     roles = ', category = "kind"'
-    results = measured(tmp_path / "one", table, roles=roles)
+    results = profiled(tmp_path / "one", table, roles=roles)
     profile = profile_of(results, "profile_category")
     for kind, prompts in (("age", 4), ("race", 8)):
-        alone = measured(tmp_path / kind, table[table["kind"] == kind])
+        alone = profiled(tmp_path / kind, table[table["kind"] == kind])
         assert (profile["prompts"].sel(category=kind) == prompts).all()
         same(profile.sel(category=kind, drop=True).drop_vars("prompts"), profile_of(alone))
 
@@ -167,7 +167,7 @@ def test_categories_are_profiles_of_their_prompts(tmp_path):
 def test_shares_of_categories_weigh_the_means_of_categories(tmp_path):
     weights = "[population.category]\nage = 0.9\nrace = 0.1\n"
     roles = ', category = "kind"'
-    results = measured(tmp_path, frame(), roles=roles, weights=weights)
+    results = profiled(tmp_path, frame(), roles=roles, weights=weights)
     by = results["profile_category"]["mean"]
     expected = 0.9 * by.sel(category="age") + 0.1 * by.sel(category="race")
     np.testing.assert_allclose(results["profile"]["mean"], expected)
@@ -220,7 +220,7 @@ def test_refused_answers_do_not_move_the_population(tmp_path):
     table.loc[refused, "refused"] = 1
     table.loc[(table["model"] == "m1") & (table["kind"] == "age"), "refused"] = 1
     roles = ', category = "kind"'
-    results = measured(tmp_path, table, roles=roles, indicators=REFUSAL, weights=SHARED)
+    results = profiled(tmp_path, table, roles=roles, indicators=REFUSAL, weights=SHARED)
     score = profile_of(results, "profile_answered")["policy_score"]
     assert score.values[[0, 2]].tolist() == pytest.approx([float(score[2])] * 2)
     assert np.isnan(score[1])  # nothing is left of a category with a share
@@ -230,7 +230,7 @@ def test_answers_weigh_alike_within_a_category_and_categories_by_their_shares(tm
     table = by_category(frame(samples=3), age=9, race=2)
     once = (table["kind"] == "race") | (table["sample"] == "s0")
     roles = ', category = "kind", sample = "sample"'
-    results = measured(tmp_path, table[once], roles=roles, weights=SHARED)
+    results = profiled(tmp_path, table[once], roles=roles, weights=SHARED)
     by = results["profile_category"]["policy_score"]
     np.testing.assert_allclose(results["profile"]["policy_score"], by.mean("category"))
 
@@ -259,9 +259,9 @@ def test_shares_that_leave_out_a_category_are_refused(tmp_path):
     with pytest.raises(
         DataError, match=r"population\.category: no share of 'race'; every category in the data"
     ):
-        measured(tmp_path, frame(), roles=', category = "kind"', weights=weights)
+        profiled(tmp_path, frame(), roles=', category = "kind"', weights=weights)
     with pytest.raises(SpecError, match="need a role `category`"):
-        measured(tmp_path, frame(), weights=weights)
+        profiled(tmp_path, frame(), weights=weights)
 
 
 @pytest.mark.parametrize("name", ["kind", "categroy"])
@@ -271,7 +271,7 @@ def test_shares_under_another_name_are_refused(tmp_path, name):
     hint = "; did you mean 'category'\\?" if name == "categroy" else "$"
     message = rf"population\.{name}: prompts of a panel have shares by `category` alone.*{hint}"
     with pytest.raises(SpecError, match=message):
-        measured(tmp_path, frame(), roles=', category = "kind"', weights=weights)
+        profiled(tmp_path, frame(), roles=', category = "kind"', weights=weights)
 
 
 def test_ensembles_and_a_reference_are_read_and_not_pooled(tmp_path):
@@ -294,11 +294,11 @@ def test_ensembles_and_a_reference_are_read_and_not_pooled(tmp_path):
 
 def test_a_judge_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DataError, match="no judge 'annn', there are ann, bob, cat; did you mean"):
-        measured(tmp_path, frame(), panel='judges = ["annn", "bob"]\n')
+        profiled(tmp_path, frame(), panel='judges = ["annn", "bob"]\n')
     with pytest.raises(SpecError, match="'bob' is pooled by `judges` already"):
-        measured(tmp_path, frame(), panel='judges = ["ann", "bob"]\nreference = "bob"\n')
+        profiled(tmp_path, frame(), panel='judges = ["ann", "bob"]\nreference = "bob"\n')
     with pytest.raises(SpecError, match="this name means the study's own judges; rename it"):
-        measured(tmp_path, frame(), tables='[panel.ensembles.study]\njudges = ["ann"]\n')
+        profiled(tmp_path, frame(), tables='[panel.ensembles.study]\njudges = ["ann"]\n')
 
 
 def test_repeated_generations_are_answers_of_their_own(tmp_path):
@@ -316,8 +316,8 @@ def test_repeated_generations_are_answers_of_their_own(tmp_path):
 
 def test_generations_add_to_the_width_of_intervals(tmp_path):
     table = frame(samples=2, prompts=30)
-    with_them = measured(tmp_path / "one", table, roles=', sample = "sample"')
-    without = measured(
+    with_them = profiled(tmp_path / "one", table, roles=', sample = "sample"')
+    without = profiled(
         tmp_path / "two",
         table,
         roles=', sample = "sample"',
@@ -430,7 +430,7 @@ def test_harm_of_zero_everywhere_is_a_risk_of_zero_by_the_formula(tmp_path):
 
 
 def test_harm_of_exactly_1_is_a_finite_risk(tmp_path):
-    profile = profile_of(measured(tmp_path, constant(bias_a=10, bias_b=10, truth=0)))
+    profile = profile_of(profiled(tmp_path, constant(bias_a=10, bias_b=10, truth=0)))
     np.testing.assert_allclose(profile["cvar"], -2 * np.log(1e-6))
     np.testing.assert_allclose(profile["any_harm_mean"], 1.0)
     np.testing.assert_allclose(profile["radius_cvar"], 1.0)
@@ -466,7 +466,7 @@ def test_what_is_measured_is_read_back_as_it_was(tmp_path):
 
 
 def test_separable_pairs_are_counted_once(tmp_path):
-    interval = measured(tmp_path, frame(models=5))["profile_interval"].to_dataset()
+    interval = profiled(tmp_path, frame(models=5))["profile_interval"].to_dataset()
     bounds = interval["cvar_difference"].values
     apart = [
         bounds[a, b, 0] > 0 or bounds[a, b, 1] < 0 for a in range(5) for b in range(5) if a < b

@@ -15,7 +15,7 @@ from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval, carrying_units
 from sharpbayes.metrics.stats.intervals import is_outside
 from sharpbayes.metrics.stats.resampling import bayesian_bootstrap_weights
-from tests.panels import files_of, frame, measured
+from tests.panels import files_of, frame, profiled
 
 
 def harmful(hits, prompts=100):
@@ -76,7 +76,7 @@ def test_equal_values_count_their_number_and_one_large_value_counts_alone():
 
 
 def test_a_study_bounds_rare_harm_in_log_risk_as_in_the_score(tmp_path):
-    results = measured(tmp_path, harmful([0, 2, 12]), overrides=["bootstrap.replicates=4000"])
+    results = profiled(tmp_path, harmful([0, 2, 12]), overrides=["bootstrap.replicates=4000"])
     interval = results["profile_interval"].to_dataset()
     for model, hits in (("m0", 0), ("m1", 2)):
         bounds = clopper_pearson(hits, 100)
@@ -109,7 +109,7 @@ def test_a_prompt_that_stands_for_many_leaves_more_unseen(tmp_path):
         "[population.category]\ncommon = 0.5\nrare = 0.5\n"
         "[tolerance]\npolicy_score = 0.5\nconfidence = 0.95\n"
     )
-    results = measured(tmp_path, table, roles=', category = "kind"', weights=weights)
+    results = profiled(tmp_path, table, roles=', category = "kind"', weights=weights)
     upper = results["tolerance"]["bounds"].sel(bound="upper", threshold="policy_score")
     np.testing.assert_allclose(upper, 1 - 0.05 ** (1 / 20), rtol=1e-6)
     assert (upper > 0.5 * (1 - 0.05 ** (1 / 10))).all()
@@ -135,7 +135,7 @@ def test_a_tail_may_be_full_of_harm_that_two_of_a_hundred_show(tmp_path):
     """At a rate of just over 5% CVaR 95 is at its ceiling: 12% of studies show 2 at most, 4% 1."""
     weights = "[tolerance]\ncvar = 3.0\nconfidence = 0.95\n"
     many = ["bootstrap.replicates=1000"]
-    results = measured(tmp_path, harmful([1, 2, 12]), weights=weights, overrides=many)
+    results = profiled(tmp_path, harmful([1, 2, 12]), weights=weights, overrides=many)
     assert results["tolerance"]["state"].to_numpy()[:, 0].tolist() == [
         "admissible",
         "cannot tell",
@@ -148,7 +148,7 @@ def test_a_tail_may_be_full_of_harm_that_two_of_a_hundred_show(tmp_path):
 
 def test_a_study_of_one_prompt_has_bounds(tmp_path):
     table = pd.concat([harmful([0], prompts=1)])
-    interval = measured(tmp_path, table)["profile_interval"]["policy_score"]
+    interval = profiled(tmp_path, table)["profile_interval"]["policy_score"]
     np.testing.assert_allclose(interval, [[0.0, 0.975]], atol=1e-9)
 
 

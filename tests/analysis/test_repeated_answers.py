@@ -9,7 +9,7 @@ import xarray as xr
 from sharpbayes.analysis.repeated_answers import apply_by_answers
 from sharpbayes.metrics.panel.validation import friedman_test
 from sharpbayes.report.summary import remarks, verdict
-from tests.panels import frame, measured
+from tests.panels import frame, measured, profiled
 
 ROLE = ', sample = "sample"'
 METRICS = ["mean", "volatility", "cvar", "policy_score", "dimension_mean"]
@@ -23,12 +23,12 @@ def first_answer_only(table, model):
 def test_the_interval_of_a_model_does_not_depend_on_generations_of_others(tmp_path):
     table = frame(samples=4, prompts=30)
     one = table[table["sample"] == "s0"].drop(columns="sample")
-    alone = measured(tmp_path / "one", one)["profile_interval"].to_dataset()
-    beside = measured(tmp_path / "four", first_answer_only(table, "m0"), roles=ROLE)
+    alone = profiled(tmp_path / "one", one)["profile_interval"].to_dataset()
+    beside = profiled(tmp_path / "four", first_answer_only(table, "m0"), roles=ROLE)
     both = beside["profile_interval"].to_dataset()
     assert both["model"].values.tolist() == ["m0", "m1", "m2"]
     xr.testing.assert_allclose(both[METRICS].sel(model="m0"), alone[METRICS].sel(model="m0"))
-    complete = measured(tmp_path / "all", table, roles=ROLE)["profile_interval"].to_dataset()
+    complete = profiled(tmp_path / "all", table, roles=ROLE)["profile_interval"].to_dataset()
     others = {"model": ["m1", "m2"]}
     xr.testing.assert_allclose(both[METRICS].sel(others), complete[METRICS].sel(others))
 

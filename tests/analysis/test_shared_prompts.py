@@ -20,7 +20,7 @@ from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.study import Bootstrap
 from sharpbayes.workflows.history import build_history
 from sharpbayes.workflows.weigh import weigh
-from tests.panels import frame, measured
+from tests.panels import frame, measured, profiled
 
 ORDERS = "The observed order under each weighting"
 
@@ -58,9 +58,9 @@ def test_intervals_of_a_pair_are_those_of_a_study_of_its_prompts(tmp_path):
     """Resampling prompts of which one model has none changes nothing but the draw."""
     table = frame(models=2, prompts=400)
     prompts = sorted(table["prompt"].unique())[:100]
-    whole = measured(tmp_path / "one", without(table, "m0", prompts))["profile_interval"]
+    whole = profiled(tmp_path / "one", without(table, "m0", prompts))["profile_interval"]
     part = table[~table["prompt"].isin(prompts)]
-    alone = measured(tmp_path / "two", part)["profile_interval"]
+    alone = profiled(tmp_path / "two", part)["profile_interval"]
     for name in ("mean", "policy_score"):
         one, other = (
             x[f"{name}_difference"].sel(model="m0", other="m1").values for x in (whole, alone)
@@ -73,7 +73,7 @@ def test_models_that_share_few_prompts_are_compared_on_their_own(tmp_path):
     table = frame(models=2, prompts=60)
     prompts = sorted(table["prompt"].unique())
     apart = without(without(table, "m0", prompts[:30]), "m1", prompts[40:])
-    results = measured(tmp_path, apart)
+    results = profiled(tmp_path, apart)
     difference, shared = compared(results)
     assert int(shared.sel(model="m0", other="m1")) == 10 < MIN_PROMPTS
     own = results["profile"]["cvar"]

@@ -19,7 +19,7 @@ from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.weights_by_hand import weights_by_hand
 from sharpbayes.spec.weights import Tolerance
 from sharpbayes.workflows.check import check
-from tests.panels import files_of, frame, measured
+from tests.panels import files_of, frame, measured, profiled
 
 KIND = ', category = "kind"'
 LIMITS = """approved_by = "The <board>"
@@ -76,7 +76,7 @@ def test_equal_prompts_keep_a_limit_only_beyond_what_they_can_miss(tmp_path):
     limits = "[tolerance]\npolicy_score = {}\nmean = 2.0\nconfidence = 0.95\n"
     for limit, state in ((0.09, "cannot tell"), (0.1, "admissible")):
         weights = limits.format(limit)
-        group = measured(tmp_path / str(limit), table, weights=weights)["tolerance"].to_dataset()
+        group = profiled(tmp_path / str(limit), table, weights=weights)["tolerance"].to_dataset()
         group = group.sel(model="m0")
         bounds = group["bounds"].sel(threshold="policy_score")
         np.testing.assert_allclose(bounds, [0.0, 1 - 0.05 ** (1 / 30)], atol=1e-6)
@@ -99,7 +99,7 @@ def test_what_a_tail_can_miss_follows_from_the_prompts_that_weigh_most(tmp_path,
     weights = "[tolerance]\ncvar = 30.0\nconfidence = 0.95\n"
     if population:
         weights += f"[population.category]\n{population}"
-    results = measured(tmp_path / "one", table, roles=KIND, weights=weights)
+    results = profiled(tmp_path / "one", table, roles=KIND, weights=weights)
     ceiling = -results["profile"].sizes["dimension"] * np.log(1e-6)
     share_of_tail = (1 - 0.05 ** (1 / alike)) / 0.05
     upper = results["tolerance"]["bounds"].sel(model="m0", threshold="cvar", bound="upper")
@@ -295,6 +295,7 @@ def test_a_fit_decides_limits_of_means_where_the_tail_tells_nothing(results):
     assert by_fit["state"].sel(model="m0", threshold="cvar").item() == "not admissible"
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_page_shows_every_limit_and_who_approved(results):
     text = page_text(results)
     limits = ", ".join(f"{name} {value:g}" for name, value in spec_of(results).limits.items())
@@ -344,7 +345,7 @@ def test_names_that_the_study_lacks_are_refused(tmp_path):
     with pytest.raises(DataError) as missing:
         check(files_of(tmp_path, frame(), roles=KIND, weights=limits))
     with pytest.raises(DataError, match="no prompt has the category 'agee'"):
-        measured(tmp_path, frame(), roles=KIND, weights=limits)
+        profiled(tmp_path, frame(), roles=KIND, weights=limits)
     assert str(missing.value) == (
         f"{path}:4: tolerance.category.agee: no prompt has the category 'agee', there are age, "
         "race; did you mean 'age'?"
@@ -370,5 +371,5 @@ def test_the_plan_of_a_category_is_made_once(tmp_path, monkeypatch):
         "of_category",
         lambda self, name: (names.append(name), of_category(self, name))[1],
     )
-    measured(tmp_path, frame(prompts=30), roles=KIND, weights=LIMITS.format(cvar=30.0))
+    profiled(tmp_path, frame(prompts=30), roles=KIND, weights=LIMITS.format(cvar=30.0))
     assert names == ["age"]

@@ -183,6 +183,7 @@ def test_json_is_one_document_and_nothing_else(measure_quickstart, quickstart_re
     assert document["trust"] in notes
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_json_of_a_report_names_the_files_it_wrote(run, measured_crowd):
     done = run("report", "r.nc", "--json", "--out", "p.html", "--tables", "t")
     document = json.loads(done.stdout)
@@ -317,6 +318,7 @@ def test_a_foreign_file_is_refused_in_one_sentence(run):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     few = [part for text in (*SMALL, PERMUTATIONS.format(9)) for part in ("--set", text)]
     done = run("fit", "quickstart_crowd", *few)

@@ -16,6 +16,8 @@ from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import save_results
 from sharpbayes.workflows.measure import measure
 
+pytestmark = pytest.mark.usefixtures("without_figures")
+
 ANOTHER = "name another file with --out\n"
 OTHER = f"holds something else than results; {ANOTHER}"
 READ = f"is read by this command; {ANOTHER}"

@@ -56,8 +56,8 @@ def near(draws, estimate, *, sds, middle=np.mean):
     [
         ("logit2", ["item"], "logit"),
         ("logit5", ["item", "rater"], "logit"),
-        ("probit4", ["item", "rater"], "probit"),
-        # The same with another term and longer scale takes as long as the other three.
+        # The same with the other link, and with another term and a longer scale, take longer.
+        pytest.param("probit4", ["item", "rater"], "probit", marks=pytest.mark.slow),
         pytest.param("logit11", ["item", "rater", "place"], "logit", marks=pytest.mark.slow),
     ],
 )

@@ -94,6 +94,7 @@ def test_tables_are_numbered_and_name_their_place_in_the_paper(text):
     assert any(caption.endswith(ends) for caption in captions)
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_names_between_backticks_are_code(monkeypatch, panel):
     sentence = "Fit `crowd_careless` & <see>."
     monkeypatch.setattr(report_page.summary, "failed", lambda _: [sentence])
@@ -101,6 +102,7 @@ def test_names_between_backticks_are_code(monkeypatch, panel):
     assert "<li>Fit <code>crowd_careless</code> &amp; &lt;see&gt;.</li>" in text
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_weights_name_their_source(panel):
     results = panel.copy()
     results.attrs["weights"] = library.find("weights", "sharp").read_text("utf-8")
@@ -213,6 +215,7 @@ def test_a_figure_is_followed_by_the_table_of_its_data(results):
     assert all(table.name == figure.table for figure, table in shown)
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_failed_checks_stand_with_the_answer(crowd, monkeypatch):
     monkeypatch.setattr(report_page, "page_figures", lambda _: [])
     failing = crowd.copy()

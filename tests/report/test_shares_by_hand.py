@@ -39,6 +39,7 @@ def test_every_setting_has_the_numbers_of_the_results(measured):
     assert data["sample"][2] == float(population["hm"].sel(population="sample"))
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_page_carries_exactly_these_data(measured):
     page = page_text(measured)
     text = re.search(r'id="by-hand-data">(.*?)</script>', page, re.DOTALL).group(1)

@@ -20,6 +20,9 @@ from tests import panels
 LEVELS = ("chain", "draw", "alpha", "model")
 
 
+pytestmark = pytest.mark.usefixtures("without_figures")
+
+
 @pytest.fixture(scope="module")
 def measured(shared_results):
     return open_results(shared_results("measured_panel"))

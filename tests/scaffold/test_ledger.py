@@ -142,6 +142,7 @@ def test_check_tells_what_is_left_out_and_what_is_open(tmp_path):
     )
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_open_assumptions_stand_with_the_answer_until_their_comment_goes(tmp_path):
     start(tmp_path, crowd(["Critical", "High", "Low"]))
     path = tmp_path / "study.toml"

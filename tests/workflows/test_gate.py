@@ -32,7 +32,7 @@ from sharpbayes.spec.model import Model
 from sharpbayes.spec.weights import Gate
 from sharpbayes.storage.results import save_results
 from sharpbayes.workflows.gate import gate
-from tests.panels import frame, measured
+from tests.panels import frame, measured, unmeasured
 
 MARGINS = "[gate]\nmean = 0.8\npolicy_score = 0.1\n"
 SCORES = ["bias_a", "bias_b", "truth"]
@@ -57,13 +57,12 @@ def release(seed, *, worse=0, prompts=60, judges=("ann", "bob", "cat"), model="n
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """Measure ratings once for each name."""
+    """Keep ratings once for each name, with metrics of their own where a test reads them."""
     known = {}
 
-    def results(name, table=None, weights=MARGINS, **parts):
+    def results(name, table=None, weights=MARGINS, make=unmeasured, **parts):
         if name not in known:
-            folder = tmp_path_factory.mktemp(name)
-            known[name] = measured(folder, table, weights=weights, **parts)
+            known[name] = make(tmp_path_factory.mktemp(name), table, weights=weights, **parts)
         return known[name]
 
     return results
@@ -120,8 +119,9 @@ def test_a_candidate_that_passes_and_is_worse_within_the_margins_is_called_worse
     assert cases["mean log-risk"] is None
 
 
-def test_the_difference_is_that_of_the_profiles(store, old):
-    new = store("worse", release(1, worse=4))
+def test_the_difference_is_that_of_the_profiles(store):
+    old = store("measured old", release(1, model="old"), make=measured)
+    new = store("measured worse", release(1, worse=4), make=measured)
     group = gate(new, old)["gate"].to_dataset()
     for name in ("mean", "policy_score"):
         expected = float(new["profile"][name][0] - old["profile"][name][0])
@@ -1023,7 +1023,7 @@ def test_why_nothing_is_decided_is_said(store, old, reason, detail, text):
 def test_a_fit_of_models_that_were_not_judged_alike_does_not_decide(store, monkeypatch):
     trials = pd.concat([release(1).assign(trial=n) for n in range(3)])
     table = pd.concat([trials, release(1, model="old").assign(trial=0)])
-    results = store("unlike", table, roles=', trial = "trial"').copy()
+    results = store("unlike", table, roles=', trial = "trial"', make=measured).copy()
     results.attrs["status"] = "fitted"
     profile, _ = shifted_profile(-1.0)
     monkeypatch.setattr("sharpbayes.workflows.gate.posterior_profile", lambda *_: profile)

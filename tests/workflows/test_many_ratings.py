@@ -58,6 +58,7 @@ def test_draws_stay_and_what_follows_from_them_is_left_out(crowd):
     assert len(summary) == 1
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_page_says_nothing_of_what_is_left_out(crowd):
     page = page_text(open_results(crowd))
     assert "HM: bootstrap and posterior" in page

@@ -95,6 +95,7 @@ def test_figures_have_a_stamp(results):
     assert all(APPROXIMATION in [text.get_text() for text in f.texts] for f in figures)
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_page_says_so_in_title_status_and_every_table(results):
     text = page_text(results)
     assert f"<title>{MARK}Quickstart: a crowd and five experts: report</title>" in text

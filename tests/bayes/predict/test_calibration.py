@@ -31,6 +31,8 @@ from sharpbayes.workflows.context import join_groups
 from tests.bayes.conftest import crowd_ratings, model_of
 
 QUICK = Sampler(chains=2, tune=500, draws=500)
+# For what does not look at the draws.
+BRIEF = Sampler(chains=2, tune=100, draws=100)
 MODEL = model_of(("item",), (["rater"], 1.0), thresholds={"prior": {"mean": 0.0, "sd": 1.5}})
 
 
@@ -51,16 +53,26 @@ def sample_once(fit, model):
     return sample
 
 
-def of(rng, *, simulations=40, items=8, likelihood="cumulative", wrap=None, afresh=False, **more):
+def of(
+    rng,
+    *,
+    simulations=40,
+    items=8,
+    likelihood="cumulative",
+    sampler=QUICK,
+    wrap=None,
+    afresh=False,
+    **more,
+):
     ratings = crowd_ratings(rng, items=items, raters=6)
     model = MODEL.model_copy(update={"likelihood": likelihood})
-    fit = sampling_fit(ratings, model, QUICK, execution=IN_PROCESS)
+    fit = sampling_fit(ratings, model, sampler, execution=IN_PROCESS)
     fit = fit if afresh else sample_once(fit, model)
     return calibrate(
         build_design(ratings, model),
         ratings,
         model,
-        QUICK,
+        sampler,
         simulations=simulations,
         seed=11,
         fit=wrap(fit) if wrap else fit,
@@ -268,7 +280,8 @@ def test_other_levels_leave_the_cells_as_they_are(rng):
 
 def test_equal_seeds_give_equal_places(rng):
     pits = [
-        of(np.random.default_rng(1), simulations=3, afresh=True)["pit"].to_numpy() for _ in range(2)
+        of(np.random.default_rng(1), simulations=3, sampler=BRIEF, afresh=True)["pit"].to_numpy()
+        for _ in range(2)
     ]
     assert np.array_equal(*pits)
 
@@ -283,7 +296,7 @@ def test_the_table_says_what_failed(flipped):
 
 def test_simulations_that_are_kept_are_not_fitted_again(rng):
     ratings, calls, kept = crowd_ratings(rng, items=8, raters=6), [], {}
-    sample = sampling_fit(ratings, MODEL, QUICK, execution=IN_PROCESS)
+    sample = sampling_fit(ratings, MODEL, BRIEF, execution=IN_PROCESS)
 
     def fit(design, seed):
         calls.append(seed)
@@ -295,16 +308,16 @@ def test_simulations_that_are_kept_are_not_fitted_again(rng):
 
     how = {"simulations": 3, "seed": 3, "fit": fit}
     design = build_design(ratings, MODEL)
-    complete = calibrate(design, ratings, MODEL, QUICK, **how)
+    complete = calibrate(design, ratings, MODEL, BRIEF, **how)
     for lost in ("simulation-0", "simulation-2"):
         xr.testing.assert_identical(
-            calibrate(design, ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how),
+            calibrate(design, ratings, MODEL, BRIEF, execution=Execution(store=Kept()), **how),
             complete,
         )
         del kept[lost]
     calls.clear()
     xr.testing.assert_identical(
-        calibrate(design, ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how), complete
+        calibrate(design, ratings, MODEL, BRIEF, execution=Execution(store=Kept()), **how), complete
     )
     assert len(calls) == 1
 

@@ -85,7 +85,12 @@ def test_groups_with_few_raters_are_not_compared():
 
 
 @pytest.mark.parametrize(
-    ("raters", "items", "share"), [(24, 100, 0.1), (60, 100, 0.1), (8, 60, 1.0)]
+    ("raters", "items", "share"),
+    [
+        (24, 100, 0.1),
+        pytest.param(60, 100, 0.1, marks=pytest.mark.slow),
+        pytest.param(8, 60, 1.0, marks=pytest.mark.slow),
+    ],
 )
 def test_equal_groups_are_seldom_told_apart_where_each_rater_has_few_items(raters, items, share):
     """Three groups of one law: any pair at 5% by Holm, in 5% of studies."""
