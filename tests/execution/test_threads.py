@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.execution import threads
+from sharpbayes.execution.processors import CORES_VARIABLE
 from sharpbayes.execution.tasks import IN_PROCESS, Execution, compute_parts, serial_map
 from sharpbayes.execution.threads import run_both, thread_map, use_map
 from sharpbayes.metrics.crowd import cohesion
@@ -21,6 +22,7 @@ def three_processors(monkeypatch):
     sizes, pool = [], threads.ThreadPoolExecutor
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 5, 9}, raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.delenv(CORES_VARIABLE, raising=False)
     monkeypatch.setattr(
         threads, "ThreadPoolExecutor", lambda size: sizes.append(size) or pool(size)
     )

@@ -113,10 +113,15 @@ def test_tail_levels_are_what_weigh_gives_at_another_alpha(stored, tmp_path):
         np.testing.assert_array_equal(levels_at["alpha_worst_dimension"], worst)
 
 
-def test_swapping_weights_changes_no_digest(stored, fresh):
-    plain = open_results(stored)
+@pytest.fixture(scope="module")
+def by_equal(stored):
+    """The stored fit under equal weights."""
+    return weigh(open_results(stored), named_weights(["equal"]))
+
+
+def test_swapping_weights_changes_no_digest(stored, fresh, by_equal):
+    plain, weighed = open_results(stored), by_equal
     kept = ("data_sha256", "study_sha256", "model_sha256", "posterior_sha256", "seed")
-    weighed = weigh(plain, named_weights(["equal", "precautionary"]))
     for name in kept:
         assert weighed.attrs[name] == plain.attrs[name] == fresh.attrs[name]
     assert dataset_digest(plain["posterior"].to_dataset()) == plain.attrs["posterior_sha256"]
@@ -270,11 +275,11 @@ def test_the_command_prints_and_writes_what_each_weighting_decides(stored, tmp_p
     )
 
 
-def test_json_of_weigh(stored):
+def test_json_of_weigh(stored, by_equal):
     done = CliRunner().invoke(app, ["weigh", str(stored), "--weights", "equal", "--json"])
     document = json.loads(done.stdout)
     entry = document["weights"]["equal"]
-    wanted = weigh(open_results(stored), named_weights(["equal"]))["equal"]
+    wanted = by_equal["equal"]
     assert entry["profile"]["cvar"]["aster"] == float(wanted["profile"]["cvar"].sel(model="aster"))
     draws = wanted["posterior_profile"]["cvar"].sel(model="aster").to_numpy()
     assert entry["posterior_profile"]["cvar"]["aster"] == {

@@ -86,7 +86,7 @@ def careless_blocks(p, U, own, offsets, dU, d_own, probability):
     d_cell, d_group, d_cutpoints, d_gaps, d_a = d_own
     blocks, log_odds, logit = p.block.shape[0], U[len(U) - 1], p.sizes[SIZE.form] == LOGIT
     upper, lower = block_bounds(p, a, group, cutpoints)
-    d_upper, d_lower = np.zeros((2, blocks))
+    d_upper, d_lower = np.zeros(blocks), np.zeros(blocks)
     near, table, high, low = bound_tables(p, v, upper, lower)
     # Derivatives of one rater; counts of inner categories with the weights of raters.
     d_rater, counts, total = np.zeros(len(v)), np.zeros(len(p.counts)), 0.0

@@ -53,7 +53,9 @@ def density_forward(p, z):
         volume = hold_forward(p.terms, p.held, terms, sums)
     n = p.sizes[SIZE.cutpoints]
     U, stored = np.zeros(p.sizes[SIZE.vector]), np.empty(p.sizes[SIZE.effects])
-    sampled, common = np.zeros((2, p.sizes[SIZE.scale_cutpoints]))
+    # Two arrays: rows of one are of another type, and functions would be compiled for both.
+    sampled = np.zeros(p.sizes[SIZE.scale_cutpoints])
+    common = np.zeros_like(sampled)
     cutpoints, gaps = np.empty(n), np.empty(n)
     total = share_forward(p, terms, U)
     for t in range(p.terms.term.shape[0]):

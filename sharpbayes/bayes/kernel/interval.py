@@ -204,12 +204,13 @@ def interval_blocks(p, a, v, group, cutpoints, gaps, d_cell, d_group, d_cutpoint
     """Return the log-likelihood of all blocks; add its derivatives."""
     blocks = p.block.shape[0]
     upper, lower = block_bounds(p, a, group, cutpoints)
-    d_upper, d_lower = np.zeros((2, blocks))
+    d_upper, d_lower = np.zeros(blocks), np.zeros(blocks)
     near, table, high, low = bound_tables(p, v, upper, lower)
+    first = np.int64(0)  # a literal would compile both functions for itself alone
     if near:
-        total = near_blocks(p, 0, blocks, table, low, high, d_cell, d_upper, d_lower)
+        total = near_blocks(p, first, blocks, table, low, high, d_cell, d_upper, d_lower)
     else:
-        total = exact_blocks(p, 0, blocks, a, v, gaps, lower, upper, d_cell, d_upper, d_lower)
+        total = exact_blocks(p, first, blocks, a, v, gaps, lower, upper, d_cell, d_upper, d_lower)
     bounds_backward(p, a, upper, lower, d_upper, d_lower, d_group, d_cutpoints, d_a)
     return total
 
@@ -217,7 +218,7 @@ def interval_blocks(p, a, v, group, cutpoints, gaps, d_cell, d_group, d_cutpoint
 @jit
 def block_bounds(p, a, group, cutpoints):
     """Return the upper and the lower cutpoint of each block, less what is constant in it."""
-    upper, lower = np.zeros((2, p.block.shape[0]))
+    upper, lower = np.zeros(p.block.shape[0]), np.zeros(p.block.shape[0])
     for r in range(p.block.shape[0]):
         g, s, q, below, above = p.block[r]
         start = p.cutpoint_set[s, 1]

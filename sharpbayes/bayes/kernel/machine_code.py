@@ -34,7 +34,7 @@ LOGP = types.int64(types.uint64, DOUBLES, DOUBLES, DOUBLES, types.voidptr)
 CONSTRAIN = types.int64(types.uint64, types.uint64, DOUBLES, DOUBLES, types.voidptr)
 WIDTH = 3  # Address, rows and columns of an array.
 ARRAYS = len(KernelData._fields) - 2 + len(TermData._fields) + len(HeldData._fields)
-PACKED = 1 + WIDTH * ARRAYS
+PACKED = (1 + ARRAYS, WIDTH)
 RATER_BLOCK = 31  # Number of the array that has a row for each rater who may be careless.
 FINE, OTHER_SOURCES, BAD_GRADIENT, BAD_DENSITY = 0, 1, 3, 4
 
@@ -48,11 +48,14 @@ def digest() -> int:
 
 
 def pack(data: KernelData) -> Index:
-    """Return the digest, then address, rows and columns of every array, which must live on."""
-    entries = [digest()]
+    """Return a row with the digest, then address, rows and columns of every array.
+
+    The arrays must live on.
+    """
+    entries = [(digest(), 0, 0)]
     for array in list_arrays(data):
         rows, columns = (*array.shape, 1)[:2]
-        entries += [array.ctypes.data, rows, columns]
+        entries.append((array.ctypes.data, rows, columns))
     return np.array(entries, dtype=np.int64)
 
 
@@ -73,56 +76,58 @@ def pointer(typing: Any, address: Any) -> Any:  # noqa: ARG001
 
 
 @jit
-def table(user, n, dtype):
-    """Return the n-th packed array; one with one axis has one column."""
-    address, rows, columns = user[1 + WIDTH * n : 1 + WIDTH * (n + 1)]
+def table(entry, dtype):
+    """Return a packed array; one with one axis has one column."""
+    address, rows, columns = entry
     return numba.carray(pointer(address), (rows, columns), dtype=dtype)
 
 
 @jit
 def unpack(user):
     """Return the arrays that :func:`pack` packed."""
+    # Numbers of rows as arguments of a function would compile it once for each of them.
+    entries = user[1:]
     return KernelData(
-        sizes=table(user, 0, np.int64).ravel(),
+        sizes=table(entries[0], np.int64).ravel(),
         terms=TermData(
-            term=table(user, 1, np.int64),
-            axes=table(user, 2, np.int64),
-            mean_group=table(user, 3, np.int64).ravel(),
-            centre_links=table(user, 4, np.uint32).ravel(),
-            prior=table(user, 5, np.float64),
-            unit_mean=table(user, 6, np.int64).ravel(),
+            term=table(entries[1], np.int64),
+            axes=table(entries[2], np.int64),
+            mean_group=table(entries[3], np.int64).ravel(),
+            centre_links=table(entries[4], np.uint32).ravel(),
+            prior=table(entries[5], np.float64),
+            unit_mean=table(entries[6], np.int64).ravel(),
         ),
         held=HeldData(
-            holder=table(user, 7, np.int64).ravel(),
-            mean=table(user, 8, np.int64),
-            table=table(user, 9, np.float64),
-            of_sum=table(user, 10, np.float64),
+            holder=table(entries[7], np.int64).ravel(),
+            mean=table(entries[8], np.int64),
+            table=table(entries[9], np.float64),
+            of_sum=table(entries[10], np.float64),
         ),
-        scale=table(user, 11, np.int64),
-        scale_prior=table(user, 12, np.float64),
-        shift_links=table(user, 13, np.int64),
-        gap_links=table(user, 14, np.int64),
-        cutpoint_set=table(user, 15, np.int64),
-        set_links=table(user, 16, np.int64),
-        discrimination_links=table(user, 17, np.int64),
-        pair=table(user, 18, np.int64),
-        counts=table(user, 19, np.float64).ravel(),
-        location_links=table(user, 20, np.uint32),
-        cell_location=table(user, 21, np.uint32).ravel(),
-        cell_start=table(user, 22, np.int64).ravel(),
-        group_links=table(user, 23, np.int64),
-        block=table(user, 24, np.int64),
-        block_start=table(user, 25, np.int64).ravel(),
-        rating_cell=table(user, 26, np.uint32).ravel(),
-        location_slopes=table(user, 27, np.int64),
-        location_numbers=table(user, 28, np.float64),
-        group_slopes=table(user, 29, np.int64),
-        group_numbers=table(user, 30, np.float64),
-        rater_block=table(user, RATER_BLOCK, np.int64).ravel(),
-        block_pair=table(user, 32, np.int64).ravel(),
-        careless=table(user, 33, np.float64).ravel(),
-        reference=table(user, 34, np.float64),
-        block_run=table(user, 35, np.int64).ravel(),
+        scale=table(entries[11], np.int64),
+        scale_prior=table(entries[12], np.float64),
+        shift_links=table(entries[13], np.int64),
+        gap_links=table(entries[14], np.int64),
+        cutpoint_set=table(entries[15], np.int64),
+        set_links=table(entries[16], np.int64),
+        discrimination_links=table(entries[17], np.int64),
+        pair=table(entries[18], np.int64),
+        counts=table(entries[19], np.float64).ravel(),
+        location_links=table(entries[20], np.uint32),
+        cell_location=table(entries[21], np.uint32).ravel(),
+        cell_start=table(entries[22], np.int64).ravel(),
+        group_links=table(entries[23], np.int64),
+        block=table(entries[24], np.int64),
+        block_start=table(entries[25], np.int64).ravel(),
+        rating_cell=table(entries[26], np.uint32).ravel(),
+        location_slopes=table(entries[27], np.int64),
+        location_numbers=table(entries[28], np.float64),
+        group_slopes=table(entries[29], np.int64),
+        group_numbers=table(entries[30], np.float64),
+        rater_block=table(entries[RATER_BLOCK], np.int64).ravel(),
+        block_pair=table(entries[32], np.int64).ravel(),
+        careless=table(entries[33], np.float64).ravel(),
+        reference=table(entries[34], np.float64),
+        block_run=table(entries[35], np.int64).ravel(),
     )
 
 
@@ -133,8 +138,8 @@ def logp_code() -> Any:
 
     @numba.cfunc(LOGP, cache=True, error_model="numpy")
     def logp(n, z_pointer, grad_pointer, value_pointer, user_pointer):
-        user = numba.carray(user_pointer, (PACKED,), dtype=np.int64)
-        if user[0] != sources:
+        user = numba.carray(user_pointer, PACKED, dtype=np.int64)
+        if user[0, 0] != sources:
             return OTHER_SOURCES
         z, grad = numba.carray(z_pointer, (n,)), numba.carray(grad_pointer, (n,))
         value = density(unpack(user), z, grad)
@@ -168,8 +173,8 @@ def constrain_code() -> Any:
 
     @numba.cfunc(CONSTRAIN, cache=True, error_model="numpy")
     def constrained(n, size, z_pointer, out_pointer, user_pointer):
-        user = numba.carray(user_pointer, (PACKED,), dtype=np.int64)
-        if user[0] != sources:
+        user = numba.carray(user_pointer, PACKED, dtype=np.int64)
+        if user[0, 0] != sources:
             return OTHER_SOURCES
         constrain(unpack(user), numba.carray(z_pointer, (n,)), numba.carray(out_pointer, (size,)))
         return FINE
@@ -201,7 +206,7 @@ def likelihood_code() -> Any:
     @numba.njit(error_model="numpy")
     def gradients(user, effects, cutpoints, gaps):
         # PyMC samples such models by the prior of the effects of careless raters.
-        offsets = np.zeros(table(user, RATER_BLOCK, np.int64).size)
+        offsets = np.zeros(table(user[1 + RATER_BLOCK], np.int64).size)
         value, dx = part(user, np.concatenate((effects, cutpoints, gaps, offsets)))
         first, last = len(effects), len(effects) + len(cutpoints)
         # PyTensor's numba back end takes a scalar as an array without dimensions.
@@ -221,14 +226,14 @@ def halves_code() -> tuple[Any, Any]:
 
     @numba.njit(cache=True, error_model="numpy", nogil=True)
     def forward(user, z):
-        if user[0] != sources:
+        if user[0, 0] != sources:
             raise ValueError("packed by other sources")
         total, inputs, state = density_forward(unpack(user), z)
         return total, np.concatenate(inputs), state
 
     @numba.njit(cache=True, error_model="numpy", nogil=True)
     def backward(user, z, x, dx, state, total):
-        if user[0] != sources:
+        if user[0, 0] != sources:
             raise ValueError("packed by other sources")
         data, grad = unpack(user), np.empty_like(z)
         inputs, d_inputs = split_inputs(data, x), split_inputs(data, dx)
@@ -248,7 +253,7 @@ def part_code() -> Any:
 
     @numba.njit(cache=True, error_model="numpy", nogil=True)
     def part(user, x):
-        if user[0] != sources:
+        if user[0, 0] != sources:
             raise ValueError("packed by other sources")
         data, dx = unpack(user), np.zeros_like(x)
         U, cutpoints, gaps, offsets = split_inputs(data, x)

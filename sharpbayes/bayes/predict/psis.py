@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.predict.kernels import compiled
 
 Floats = NDArray[np.float64]
+Index = NDArray[np.integer]
 
 # Prior of the fit: strength of the grid's scale; k has mean 1/2 with the weight of ten draws.
 GRID_SCALE, PRIOR_DRAWS, PRIOR_K = 3.0, 10.0, 0.5
@@ -43,9 +44,12 @@ def psis_loo(log_likelihood: Floats) -> tuple[Floats, Floats, Floats]:
     missing where the largest weights are so much alike that no Pareto distribution fits, infinite
     where there are too few draws, and 0 where all weights are equal.
     """
-    draws = len(log_likelihood)
-    tail = int(3.0 * np.sqrt(draws)) if draws > 225 else draws // 5  # noqa: PLR2004 - as ArviZ
-    return _loo_units(np.ascontiguousarray(log_likelihood.T), tail)
+    tail = tail_length(len(log_likelihood))
+    # NumPy sorts: to compile that took longer than all the rest.
+    smallest_first = np.array(log_likelihood.T, order="C")
+    smallest_first.partition(tail)
+    smallest_first[:, :tail].sort()
+    return _loo_units(smallest_first, tail)
 
 
 def psis_pit(log_likelihood: Floats, below: Floats) -> tuple[Floats, Floats, Floats]:
@@ -55,19 +59,25 @@ def psis_pit(log_likelihood: Floats, below: Floats) -> tuple[Floats, Floats, Flo
     draw s. ``log_likelihood`` is log p(y_u | draw), ``below`` P(Y_u < y_u | draw), shape (draw,
     unit); k is that of :func:`psis_loo`.
     """
-    draws = len(log_likelihood)
-    tail = int(3.0 * np.sqrt(draws)) if draws > 225 else draws // 5  # noqa: PLR2004 - as ArviZ
     by_unit, below_by_unit = np.ascontiguousarray(log_likelihood.T), np.ascontiguousarray(below.T)
-    return _pit_units(by_unit, below_by_unit, tail)
+    order = np.argsort(by_unit)
+    return _pit_units(by_unit, below_by_unit, order, tail_length(len(log_likelihood)))
+
+
+def tail_length(draws: int) -> int:
+    """Return how many of the largest weights of so many draws are smoothed, as in ArviZ."""
+    return int(3.0 * np.sqrt(draws)) if draws > 225 else draws // 5  # noqa: PLR2004
 
 
 @compiled
-def _pit_units(log_likelihood: Floats, below: Floats, tail: int) -> tuple[Floats, Floats, Floats]:
+def _pit_units(
+    log_likelihood: Floats, below: Floats, order: Index, tail: int
+) -> tuple[Floats, Floats, Floats]:
     """Both probabilities and k of every row; shape (unit, draw)."""
     units = len(log_likelihood)
     lower, equal, pareto_k = np.empty(units), np.empty(units), np.empty(units)
     for unit in range(units):
-        weights, pareto_k[unit] = _smoothed_weights(log_likelihood[unit], tail)
+        weights, pareto_k[unit] = _smoothed_weights(log_likelihood[unit], order[unit], tail)
         total = weights.sum()
         lower[unit] = (weights * below[unit]).sum() / total
         equal[unit] = (weights * np.exp(log_likelihood[unit])).sum() / total
@@ -75,25 +85,26 @@ def _pit_units(log_likelihood: Floats, below: Floats, tail: int) -> tuple[Floats
 
 
 @compiled
-def _smoothed_weights(log_likelihood: Floats, tail: int) -> tuple[Floats, float]:
-    """Weight of every draw when a unit is left out, and k."""
-    draws, smallest = len(log_likelihood), log_likelihood.min()
+def _smoothed_weights(log_likelihood: Floats, order: Index, tail: int) -> tuple[Floats, float]:
+    """Weight of every draw when a unit is left out, and k; ``order`` is that of the likelihood."""
+    draws, smallest = len(log_likelihood), log_likelihood[order[0]]
     weights = np.exp(smallest - log_likelihood)
-    if smallest == log_likelihood.max():
+    if smallest == log_likelihood[order[draws - 1]]:
         return weights, 0.0
     if tail < MIN_TAIL:
         return weights, np.inf
-    order = np.argsort(weights)
-    last = order[draws - tail :]
-    k, smoothed = _smooth(weights[last], weights[order[draws - tail - 1]])
+    # The largest weights are those of the smallest likelihoods.
+    largest = order[:tail][::-1]
+    k, smoothed = _smooth(weights[largest], weights[order[tail]])
     if np.isfinite(k):
-        weights[last] = smoothed
+        for position in range(tail):
+            weights[largest[position]] = smoothed[position]
     return weights, k
 
 
 @compiled
 def _loo_units(log_likelihood: Floats, tail: int) -> tuple[Floats, Floats, Floats]:
-    """``elpd``, k and p of every row; shape (unit, draw)."""
+    """``elpd``, k and p of every row, of which the smallest are first; shape (unit, draw)."""
     units = len(log_likelihood)
     elpd, pareto_k, p = np.empty(units), np.empty(units), np.empty(units)
     for unit in range(units):
@@ -104,23 +115,21 @@ def _loo_units(log_likelihood: Floats, tail: int) -> tuple[Floats, Floats, Float
 
 @compiled
 def _loo_unit(log_likelihood: Floats, tail: int) -> tuple[float, float, float]:
-    """``elpd``, k and log mean likelihood of one unit."""
-    draws, smallest, largest = len(log_likelihood), log_likelihood.min(), log_likelihood.max()
+    """``elpd``, k and log mean likelihood of one unit; the smallest likelihoods are first."""
+    draws, smallest, largest = len(log_likelihood), log_likelihood[0], log_likelihood.max()
     lppd = largest + np.log(np.exp(log_likelihood - largest).mean())
-    log_weights = smallest - log_likelihood
     if smallest == largest:
         return lppd, 0.0, lppd
+    weights = np.exp(smallest - log_likelihood)
     if tail < MIN_TAIL:
-        return smallest - np.log(np.exp(log_weights).mean()), np.inf, lppd
-    ordered = np.partition(log_weights, draws - tail - 1)
-    weights = np.exp(ordered[: draws - tail])
-    log_tail = np.sort(ordered[draws - tail :])
-    k, smoothed = _smooth(np.exp(log_tail), weights[-1])
+        return smallest - np.log(weights.mean()), np.inf, lppd
+    log_tail = smallest - log_likelihood[:tail][::-1]
+    k, smoothed = _smooth(np.exp(log_tail), weights[tail])
     # A draw with an unchanged weight has w p = exp(smallest), whichever it is.
     changed = np.log(smoothed) - log_tail if np.isfinite(k) else np.zeros(tail)
     top = max(changed.max(), 0.0)
     ratio = (draws - tail) * np.exp(-top) + np.exp(changed - top).sum()
-    return smallest + top + np.log(ratio) - np.log(weights.sum() + smoothed.sum()), k, lppd
+    return smallest + top + np.log(ratio) - np.log(weights[tail:].sum() + smoothed.sum()), k, lppd
 
 
 @compiled
@@ -150,7 +159,7 @@ def _fit_pareto(excess: Floats) -> tuple[float, float]:
     shape = np.array([_mean_log(value, excess) for value in theta])
     profile = count * (np.log(-theta / shape) - shape - 1.0)
     weight = np.exp(profile - profile.max())
-    weight = np.where(weight >= NEGLIGIBLE * weight.sum(), weight, 0.0)
+    weight *= weight >= NEGLIGIBLE * weight.sum()
     best = (theta * weight).sum() / weight.sum()
     k = _mean_log(best, excess)
     sigma = -k / best

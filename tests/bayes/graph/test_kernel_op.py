@@ -11,7 +11,7 @@ from sharpbayes.bayes.graph.kernel_op import ratings_likelihood
 from sharpbayes.bayes.graph.model import sampling_model
 from sharpbayes.bayes.kernel.data import SIZE
 from sharpbayes.bayes.kernel.layout import parameter_layout
-from sharpbayes.bayes.kernel.machine_code import PACKED, WIDTH, list_arrays
+from sharpbayes.bayes.kernel.machine_code import PACKED, list_arrays
 from tests.bayes.conftest import crowd_ratings, model_from, model_of
 
 
@@ -36,7 +36,7 @@ def test_the_arrays_live_as_long_as_the_model(rng):
     location = [{"by": ["item"], "prior": {"kind": "student_t", "df": 4, "sd": 1.0}}]
     design = build_design(crowd_ratings(rng, items=6, raters=4), model_from(location))
     (node,) = sampling_model(design).potentials
-    packed = next(x.data for x in ancestors([node]) if np.size(getattr(x, "data", 0)) == PACKED)
-    assert packed[1::WIDTH].tolist() == [
+    packed = next(x.data for x in ancestors([node]) if np.shape(getattr(x, "data", 0)) == PACKED)
+    assert packed[1:, 0].tolist() == [
         array.ctypes.data for array in list_arrays(node.tag.kernel_data)
     ]

@@ -16,6 +16,7 @@ from tests.bayes.conftest import crowd_ratings, model_of, with_experts
 from tests.bayes.kernel.test_careless import CARELESS
 from tests.bayes.predict.test_calibration import sample_once
 
+SIMULATIONS = 15
 QUICK = Sampler(chains=2, tune=300, draws=400)
 MODEL = model_of(("item",), (["rater"], 1.0), thresholds={"prior": {"mean": 0.0, "sd": 1.5}})
 
@@ -25,7 +26,9 @@ def base():
     """Observed ratings, their fit's design and draws that are true values."""
     ratings = crowd_ratings(np.random.default_rng(7), items=8, raters=6)
     design = build_design(ratings, MODEL)
-    tuned, truths, _ = posterior_truths(design, ratings, MODEL, QUICK, simulations=25, seed=5)
+    tuned, truths, _ = posterior_truths(
+        design, ratings, MODEL, QUICK, simulations=SIMULATIONS, seed=5
+    )
     return ratings, tuned, truths
 
 
@@ -71,10 +74,10 @@ def test_a_flipped_sign_fails(base):
 
 def test_truths_are_draws_of_the_posterior(base):
     _, tuned, truths = base
-    assert dict(truths.sizes) | {"chain": 1, "draw": 25} == dict(truths.sizes)
-    assert truths["draw"].to_numpy().tolist() == list(range(25))
+    assert dict(truths.sizes) | {"chain": 1, "draw": SIMULATIONS} == dict(truths.sizes)
+    assert truths["draw"].to_numpy().tolist() == list(range(SIMULATIONS))
     # The observed ratings are far more probable under them than under draws of the prior.
-    prior = draw_prior(tuned, draws=25, seed=1)["prior"]
+    prior = draw_prior(tuned, draws=SIMULATIONS, seed=1)["prior"]
     values = [np.median(joint_log_likelihood(x, tuned)) for x in (truths, prior)]
     assert values[0] > values[1] + 10
 
