@@ -14,6 +14,9 @@ from sharpbayes.execution.tasks import IN_PROCESS, Execution, compute_parts, ser
 from sharpbayes.execution.threads import run_both, thread_map, use_map
 from sharpbayes.metrics.crowd import cohesion
 from sharpbayes.metrics.stats.resampling import bootstrap
+from sharpbayes.storage.results import save_results
+from tests.kills import assert_same
+from tests.shared_results import MAKERS
 
 
 @pytest.fixture
@@ -88,6 +91,16 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
         results.append(bootstrap(mean, VALUES, **how))
     for result in results[1:]:
         xr.testing.assert_identical(result, results[0])
+
+
+@pytest.mark.parametrize("name", ["measured_panel", "measured_crowd", "fitted_crowd"])
+def test_whole_results_do_not_depend_on_the_number_of_threads(
+    name, shared_results, tmp_path, monkeypatch
+):
+    """Shared results are those of one thread."""
+    monkeypatch.setenv(CORES_VARIABLE, "3")
+    save_results(MAKERS[name](), tmp_path / "r.nc")
+    assert_same(tmp_path / "r.nc", shared_results(name))
 
 
 @pytest.mark.parametrize("map_function", [serial_map, thread_map])

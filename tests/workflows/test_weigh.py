@@ -318,7 +318,7 @@ def test_what_to_buy_is_weighed_too(shared_results):
 
 
 def test_quietly_what_is_decided_is_still_said(shared_results):
-    asked = ["weigh", str(shared_results("measured_panel")), "--weights", "equal"]
+    asked = ["weigh", str(shared_results("fitted_panel")), "--weights", "equal"]
     quiet, full = (CliRunner().invoke(app, [*asked, *more]) for more in (["--quiet"], []))
     assert quiet.exit_code == full.exit_code == 0
     assert "What each weighting decides" in quiet.stdout
