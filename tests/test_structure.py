@@ -107,7 +107,7 @@ def test_pymc_is_imported_in_the_bayes_room_only(path):
 
 
 def loaded_by(code):
-    script = f"import sys\n{code}\nprint(sorted(n for n in sys.modules if '.' not in n))"
+    script = f"import sys\n{code}\nprint(sorted(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
@@ -132,7 +132,7 @@ def run_command(*arguments):
 def test_help_loads_little():
     loaded = run_command("--help")
     assert not {"numpy", "pandas", "xarray", "pydantic", "jinja2"} & set(loaded)
-    assert len(loaded) < 150
+    assert sum("." not in name for name in loaded) < 150
 
 
 def test_check_loads_no_compiler_and_no_library_of_statistics():
