@@ -1,34 +1,19 @@
 """What commands load."""
 
-from tests.test_structure import HEAVY, loaded_by
-
-
-def loaded_by_command(*arguments):
-    """Modules that a command has loaded when it ends."""
-    return set(
-        loaded_by(
-            f"""
-import contextlib
-from sharpbayes.cli.commands import main
-sys.argv = {["sharpbayes", *map(str, arguments)]!r}
-with contextlib.suppress(SystemExit):
-    main()
-"""
-        )
-    )
+from tests.test_structure import HEAVY, loaded_by, run_command
 
 
 def test_weigh_loads_no_library_that_it_does_not_use(shared_results):
-    results = shared_results("measured_panel")
-    loaded = loaded_by_command("weigh", results, "--weights", "equal", "--quiet")
+    results = str(shared_results("measured_panel"))
+    loaded = set(run_command("weigh", results, "--weights", "equal", "--quiet"))
     unused = {"arviz_stats", "distributed", "statsmodels", "matplotlib", "h5netcdf", *HEAVY}
     assert "numba" in loaded
     assert not unused & loaded
 
 
 def test_a_report_loads_no_tests_of_statistics(shared_results, tmp_path):
-    out = ("--out", tmp_path / "r.html")
-    loaded = loaded_by_command("report", shared_results("measured_panel"), *out)
+    results, out = str(shared_results("measured_panel")), str(tmp_path / "r.html")
+    loaded = set(run_command("report", results, "--out", out))
     assert "matplotlib" in loaded
     assert not {"scipy.stats", "statsmodels", "arviz_stats", *HEAVY} & loaded
 

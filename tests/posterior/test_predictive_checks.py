@@ -65,7 +65,7 @@ def test_a_failed_check_stands_before_every_other_table(tmp_path):
 @pytest.mark.parametrize("checks", [pytest.param(65, marks=pytest.mark.slow), 121])
 def test_at_most_5_percent_of_calibrated_studies_have_a_false_alarm(checks):
     """500 draws; a third of the checks correlated, a third of them shares of few ratings."""
-    rng, studies, alarms = np.random.default_rng(checks), 250, 0
+    rng, studies, alarms = np.random.default_rng(checks), 400, 0
     for _ in range(studies):
         values = rng.normal(size=(501, checks)) + rng.normal(size=(501, 1))
         values[:, ::3] = rng.normal(size=values[:, ::3].shape)
