@@ -13,7 +13,7 @@ from sharpbayes.errors import format_list
 from sharpbayes.execution.portability import is_portable
 
 # Raised with every change after which a seed gives other draws or resamples.
-ALGORITHM = 9
+ALGORITHM = 10
 LIBRARIES = (
     *("sharpbayes", "numpy", "pandas", "xarray", "pydantic"),
     *("pymc", "pytensor", "nutpie", "numba", "scipy", "arviz"),

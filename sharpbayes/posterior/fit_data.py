@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
@@ -36,13 +37,30 @@ def replicate_draws(
     """
     _require_terms(groups["posterior"], design)
     predictive = _without_labels(groups["posterior_predictive"])
-    index = {name: predictive[name] for name in ("chain", "draw")}
     by_draw = not predictive.data_vars
-    posterior = groups["posterior"].sel(index).load()
+    posterior = _take_draws(groups["posterior"], predictive)
     draws = ReplicateDraws(posterior, predictive, design, study.spec.seed, by_draw=by_draw)
     if isinstance(study, CrowdStudy) or "prompt" not in posterior.coords:
         return draws
     return replace(draws, population=prompt_population(study, posterior["prompt"]))
+
+
+def _take_draws(posterior: xr.Dataset, predictive: xr.Dataset) -> xr.Dataset:
+    """Return the draws that are labelled as the replicated ratings, in memory.
+
+    A file is read a chain at a time: each of its chunks is decompressed once, where the selected
+    draws would be read one by one.
+    """
+    labels = {name: predictive.indexes[name] for name in ("chain", "draw")}
+    chains, draws = (posterior.indexes[name].get_indexer(index) for name, index in labels.items())
+
+    def take(values: xr.Variable) -> xr.Variable:
+        rows = [values.isel(chain=chain).load().isel(draw=draws).to_numpy() for chain in chains]
+        joined = np.stack(rows, axis=values.dims.index("chain"))
+        return xr.Variable(values.dims, joined, values.attrs)
+
+    taken = {name: take(values.variable) for name, values in posterior.data_vars.items()}
+    return posterior.drop_vars(list(taken)).sel(labels).assign(taken)
 
 
 def _require_terms(posterior: xr.Dataset, design: Design) -> None:

@@ -5,8 +5,7 @@ Draws are measured in blocks, so that memory stays bounded for any number of dra
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import xarray as xr
@@ -36,6 +35,9 @@ UNIT_STREAM, MEMBER_STREAM, RATING_STREAM = 0x51AB, 0x9D3E, 0x3F27
 # All replicates of a draw have this many prompts or more together, so that the tail of new ones is
 # smooth.
 POPULATION_PROMPTS = 500
+# Ratings of a panel that are measured at once. Its metrics have several numbers of each, and in
+# larger blocks memory takes more time than arithmetic; ratings of a crowd are counted.
+PANEL_BLOCK_RATINGS = 8_000_000
 # A metric of a population of units has no noise of single ratings. Each draw is replicated until a
 # unit of a model has this many ratings, within the bounds. Replicates of items have the same items,
 # so that their ratings are spread evenly and fewer do.
@@ -114,11 +116,15 @@ class ReplicateDraws:
         return replace(self, n_replicates=number)
 
     def blocks(self, *, copies: int = 1) -> Iterator["Block"]:
-        """Cut the draws into blocks of bounded size, chain by chain."""
+        """Cut the draws into blocks of bounded size and nearly equal length, chain by chain."""
         chains, draws = self.shape
-        step = max(1, BLOCK_RATINGS // max(self.design.n_ratings * copies * self.n_replicates, 1))
-        for chain, start in product(range(chains), range(0, draws, step)):
-            yield Block(self, chain, start, min(start + step, draws))
+        ratings = self.design.n_ratings * copies * self.n_replicates
+        of_panel = "prompt" in self.posterior.dims
+        most = min(PANEL_BLOCK_RATINGS, BLOCK_RATINGS) if of_panel else BLOCK_RATINGS
+        number = min(max(-(-draws * ratings // most), 1), max(draws, 1))
+        bounds = [draws * i // number for i in range(number + 1)]
+        for chain, (start, stop) in product(range(chains), pairwise(bounds)):
+            yield Block(self, chain, start, stop)
 
 
 @dataclass(frozen=True)
@@ -213,8 +219,7 @@ class Block:
         design, prompts = self.draws.design, posterior["prompt"]
         effects = severity_effects(posterior, design)
         population = self.draws.population or one_population(prompts.size)
-        with_new_prompts = partial(
-            replace_levels,
+        populations = replace_levels(
             effects,
             design,
             "prompt",
@@ -222,12 +227,12 @@ class Block:
             strata=population.category,
             share=population.new_share,
             rng=rng,
+            number=number,
         )
-        populations = [with_new_prompts() for _ in range(number)]
         ratings: Categories = {}
         for scale in design.scales:
             latent = latent_ratings(posterior, design, scale)
-            latents = (with_effects(latent, others, design) for others in populations)
+            latents = with_effects(latent, effects, populations, design)
             replicates = [draw_ratings(by_draw, posterior, design, rng) for by_draw in latents]
             ratings[scale.name] = np.concatenate(replicates)
         return ratings

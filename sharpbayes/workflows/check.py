@@ -19,7 +19,7 @@ from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.execution.processors import cpu_count
 from sharpbayes.spec.crowd import NOBODY_OUTSIDE, Crowd
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.spec.study import Bootstrap
+from sharpbayes.spec.study import Bootstrap, Sampler
 from sharpbayes.workflows.context import RunContext, open_context
 from sharpbayes.workflows.expected_time import usual_draws
 
@@ -57,11 +57,9 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
     parameters = design.n_parameters if design else 0
     predicted = count_predictive_draws(len(ratings.score), sampler.predictive_draws)
     replicates = replicate_bytes(len(ratings.score), predicted) if design else 0
-    memory = expected_memory(
-        len(ratings.score),
-        draws=parameters * sampler.chains * usual_draws(sampler),
-        predicted=predicted,
-        cores=cpu_count(),
+    memory, most_memory = (
+        _expect_memory(len(ratings.score), parameters * length, sampler) if design else 0
+        for length in (usual_draws(sampler), sampler.lengths[-1])
     )
     in_parts = sampler.data_parts > 1 and design is not None
     worker = worker_memory(len(ratings.score), parts=sampler.data_parts) if in_parts else 0
@@ -80,7 +78,8 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         parameters=parameters,
         draw_megabytes=parameters * sampler.chains * sampler.lengths[-1] * 8 / 1e6,
         replicate_megabytes=replicates / 1e6,
-        memory_megabytes=memory / 1e6 if design else 0.0,
+        memory_megabytes=memory / 1e6,
+        most_memory_megabytes=most_memory / 1e6,
         worker_megabytes=worker / 1e6,
         issues=tuple(find_issues(ratings, design)) if design else (),
         covariates=design.covariates if design else (),
@@ -90,6 +89,16 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         long_scale=_explain_long_scale(context.study),
         own_judges=_find_own_judges(context.study),
         limits=tuple(list_design_limits(context.study)),
+    )
+
+
+def _expect_memory(ratings: int, draws: int, sampler: Sampler) -> int:
+    """Return the bytes of a fit with so many draws of all parameters in each chain."""
+    return expected_memory(
+        ratings,
+        draws=draws * sampler.chains,
+        predicted=count_predictive_draws(ratings, sampler.predictive_draws),
+        cores=cpu_count(),
     )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.benchmarks import datasets
+from tests.references.fitted_limits import WEIGHTS, draw_scores, write_study
 
 HERE = Path(__file__).parents[2]
 # Each command with its arguments and the seconds that are its goal.
@@ -37,7 +38,15 @@ COMMANDS = {
     ),
     "`report` of the panel's fit": (("report", "panel.nc", "--out", "panel.html"), 3.0),
     "`report` of the crowd's fit": (("report", "crowd.nc", "--out", "crowd.html"), None),
+    "`fit` of 400 prompts": (("fit", "prompts/study.toml", "--out", "prompts.nc"), None),
+    "`weigh` of it": (
+        ("weigh", "prompts.nc", "--weights", "prompts/wide.toml", "--out", "weighed.nc"),
+        None,
+    ),
+    "`next` of it": (("next", "prompts.nc", "--weights", "prompts/wide.toml"), None),
 }
+# Status of an answer that cannot be told.
+NOT_DECIDED = 7
 PAGE = """# Commands
 
 What a user waits for, with warm caches. `{command}`: {repeats} runs of each command by each
@@ -53,6 +62,13 @@ def write_crowd(folder):
     datasets.made("13k").to_parquet(folder / "made.parquet")
     text = datasets.STUDY.format(title="13,036 ratings", seed=1, data="made.parquet")
     (folder / "made.toml").write_text(text, encoding="utf-8")
+
+
+def write_panel(folder):
+    """Write a panel of three models with 400 prompts, and limits that all of them keep."""
+    folder.mkdir()
+    write_study(folder, draw_scores(np.random.default_rng(127), 400, 0.0))
+    (folder / "wide.toml").write_text(WEIGHTS.format(mean=9.0, cvar=9.9), encoding="utf-8")
 
 
 def run_command(checkout, folder, arguments):
@@ -71,7 +87,7 @@ def run_command(checkout, folder, arguments):
     _, status, used = os.wait4(process.pid, 0)
     wall = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.returncode not in (0, NOT_DECIDED):
         raise SystemExit(f"{checkout}: {arguments} ended with status {process.returncode}")
     return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
@@ -84,6 +100,7 @@ def run_rounds(checkouts, repeats):
         for folder in folders.values():
             folder.mkdir()
             write_crowd(folder)
+            write_panel(folder / "prompts")
         for number in range(repeats + 1):
             for name, (arguments, _) in COMMANDS.items():
                 for checkout, folder in folders.items():

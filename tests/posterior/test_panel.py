@@ -1,6 +1,7 @@
 """Replicated ratings through the functions that measure observed ones."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -104,6 +105,19 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
         threshold = np.quantile(row, 0.95, method="inverted_cdf")
         got = float(profile["cvar"].isel(chain=1, draw=2, model=model))
         np.testing.assert_allclose(got, row[row >= threshold].mean(), rtol=1e-9)
+
+
+def test_blocks_have_every_draw_once_and_no_more_than_they_may(small, monkeypatch):
+    _, _, draws = parts(small)
+    per_draw = draws.design.n_ratings
+    for name in ("BLOCK_RATINGS", "PANEL_BLOCK_RATINGS"):
+        monkeypatch.setattr(f"sharpbayes.posterior.replicates.{name}", 2 * per_draw)
+    blocks = list(draws.blocks())
+    for chain in range(CHAINS):
+        starts, stops = zip(*((b.start, b.stop) for b in blocks if b.chain == chain), strict=True)
+        assert (*starts, DRAWS) == (0, *stops)
+    lengths = {block.size for block in blocks}
+    assert max(lengths) == 2
 
 
 @pytest.mark.usefixtures("one_replicate")
@@ -260,10 +274,10 @@ def replaced(prompts, share, strata=ONE_CATEGORY):
     every = np.tile(weights, (parameters.sizes["draw"], 1))
     rng = np.random.default_rng(4)
     effects = severity_effects(parameters, design)
-    fresh = replace_levels(
-        effects, design, "prompt", weights=every, strata=strata, share=share, rng=rng
+    [fresh] = replace_levels(
+        effects, design, "prompt", weights=every, strata=strata, share=share, rng=rng, number=1
     )
-    changed = {name for name in effects if not np.array_equal(fresh[name], effects[name])}
+    changed = {name for name in fresh if not np.array_equal(fresh[name], effects[name])}
     replaced_by = {
         name: parameters[name].copy(data=fresh[name].reshape(parameters[name].shape))
         for name in fresh
@@ -292,6 +306,48 @@ def test_new_prompts_are_observed_ones_moved_by_a_t(prompts):
         return stats.t(5, known[:, 0], scale).cdf(np.asarray(values)[..., None]) @ weights
 
     assert stats.kstest(rows[:, 0], mixture).pvalue > 1e-3
+
+
+def test_replicates_have_other_new_prompts_and_the_first_is_that_of_one(prompts):
+    design, parameters, weights = prompts
+    effects = severity_effects(parameters, design)
+    options = {
+        "weights": np.tile(weights, (parameters.sizes["draw"], 1)),
+        "strata": ONE_CATEGORY,
+        "share": 0.5,
+    }
+    two, one = (
+        replace_levels(
+            effects, design, "prompt", rng=np.random.default_rng(4), number=number, **options
+        )
+        for number in (2, 1)
+    )
+    for name in PROMPT_TERMS:
+        np.testing.assert_array_equal(two[0][name], one[0][name])
+        assert (two[0][name] != two[1][name]).mean() > 0.5
+
+
+def test_few_prompts_with_many_effects_are_moved_where_they_differ():
+    rng = np.random.default_rng(6)
+    term = SimpleNamespace(name="x", dims=("prompt", "dimension"), shape=(3, 5))
+    known = rng.normal(size=(3, 5))
+    [fresh] = replace_levels(
+        {"x": np.tile(known.ravel(), (20_000, 1))},
+        SimpleNamespace(severity_terms=[term]),
+        "prompt",
+        weights=np.full((20_000, 3), 1 / 3),
+        strata=np.zeros(3, dtype=int),
+        share=1.0,
+        rng=rng,
+        number=1,
+    )
+    rows = fresh["x"].reshape(-1, 5)
+    # Three prompts span two directions, and no new one leaves them.
+    differences = np.linalg.svd(rows - known.mean(0), compute_uv=False)
+    assert (differences[2:] < 1e-9 * differences[0]).all()
+    bandwidth = 1.06 * 3**-0.2
+    covariance = np.cov(known.T, ddof=0)
+    np.testing.assert_allclose(np.cov(rows.T), (1 + bandwidth**2) * covariance, atol=0.06)
 
 
 def test_a_share_of_the_prompts_is_new(prompts):

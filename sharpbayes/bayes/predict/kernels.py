@@ -79,23 +79,21 @@ def draw_strata(rng: np.random.Generator, cumulative: Floats, category: Categori
 def move_levels(  # noqa: PLR0917
     rng: np.random.Generator,
     share: float,
-    scale: float,
     degrees: float,
     cumulative: Floats,
     order: Index,
     bounds: Index,
     stratum: Index,
-    root: Floats,
-    deviation: Floats,
+    factor: Floats,
     observed: Floats,
     moved: Floats,
 ) -> None:
     """Replace a share of the levels by others of their stratum that are moved by a multivariate t.
 
-    ``observed``, ``moved`` and ``deviation`` are over (sample, level, effect), ``root`` over
-    (sample, level) are roots of weights, ``stratum`` (level,) numbers from 0. ``order`` lists the
-    levels by stratum, whose positions lie between two successive ``bounds``; ``cumulative``
-    (sample, level) adds up the weights in this order.
+    ``observed`` and ``moved`` are over (sample, level, effect). The t has the covariance F'F of an
+    upper trapezoidal ``factor`` F over (sample, row, effect). ``stratum`` (level,) numbers from 0,
+    ``order`` lists the levels by stratum, whose positions lie between two successive ``bounds``;
+    ``cumulative`` (sample, level) adds up the weights in this order.
     """
     samples, levels, effects = observed.shape
     for sample in range(samples):
@@ -109,8 +107,8 @@ def move_levels(  # noqa: PLR0917
             # Rounding may lead behind the last level.
             place = min(np.searchsorted(within, target, side="right"), after - first - 1)
             moved[sample, level] = observed[sample, order[first + place]]
-            length = scale * np.sqrt((degrees - 2.0) / rng.chisquare(degrees))
-            for other in range(levels):
-                step = length * root[sample, other] * rng.standard_normal()
-                for effect in range(effects):
-                    moved[sample, level, effect] += step * deviation[sample, other, effect]
+            length = np.sqrt((degrees - 2.0) / rng.chisquare(degrees))
+            for row in range(factor.shape[1]):
+                step = length * rng.standard_normal()
+                for effect in range(row, effects):
+                    moved[sample, level, effect] += step * factor[sample, row, effect]

@@ -4,7 +4,7 @@ Everything is computed from the variables of the posterior in blocks of draws: n
 and memory stays bounded.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -48,7 +48,8 @@ def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -
     """Return the quantities that determine the ratings on one scale, for every draw."""
     samples = posterior.sizes["chain"] * posterior.sizes["draw"]
     effects = severity_effects(posterior, design)
-    severity = _severity(effects, design, scale, samples=samples)
+    terms = [term.of(scale.rows) for term in design.severity_terms]
+    severity = _add_terms(np.zeros((samples, len(scale.rows))), effects, terms)
     log_discrimination = np.zeros((samples, 1))
     for term in design.terms_of("discrimination"):
         logarithms = term.to_effects(flatten_draws(posterior[term.name], *term.dims))
@@ -65,21 +66,28 @@ def severity_effects(posterior: xr.Dataset, design: Design) -> Effects:
     }
 
 
-def with_effects(latent: LatentRatings, effects: Effects, design: Design) -> LatentRatings:
-    """Return the same ratings with the severities of other effects."""
-    samples = len(latent.severity)
-    return replace(latent, severity=_severity(effects, design, latent.scale, samples=samples))
+def with_effects(
+    latent: LatentRatings, effects: Effects, others: Sequence[Effects], design: Design
+) -> Iterator[LatentRatings]:
+    """Yield the same ratings with the severities of others' effects, which are of the same terms.
+
+    Effects of other terms stay, and are added up once.
+    """
+    terms = [term.of(latent.scale.rows) for term in design.severity_terms]
+    changed = [term for term in terms if term.name in others[0]]
+    unchanged = [term for term in terms if term.name not in others[0]]
+    common = _add_terms(np.zeros_like(latent.severity), effects, unchanged)
+    for replaced in others:
+        yield replace(latent, severity=_add_terms(common.copy(), replaced, changed))
 
 
-def _severity(effects: Effects, design: Design, scale: ScaleRatings, *, samples: int) -> Floats:
-    """Return the latent severity of each rating on a scale, (sample, rating)."""
-    severity = np.zeros((samples, len(scale.rows)))
-    for term in design.severity_terms:
-        rated = term.of(scale.rows)
-        if rated.covariate is None:
-            add_effects(effects[term.name], rated.index, severity)
+def _add_terms(severity: Floats, effects: Effects, terms: Sequence[Term]) -> Floats:
+    """Add effects of terms to the latent severity of each of their ratings, (sample, rating)."""
+    for term in terms:
+        if term.covariate is None:
+            add_effects(effects[term.name], term.index, severity)
         else:
-            severity += _take(effects[term.name], rated.index) * rated.covariate
+            severity += _take(effects[term.name], term.index) * term.covariate
     return severity
 
 

@@ -20,19 +20,19 @@ def replace_levels(
     strata: Index,
     share: float,
     rng: np.random.Generator,
-) -> Effects:
-    """Return effects in which a share of the levels of a column is new ones, each like another.
+    number: int,
+) -> list[Effects]:
+    """Return the effects of levels of a column, of which a share is new ones, a number of times.
 
-    x_new = x_J + h sqrt((nu - 2) / chi2_nu) sum_j sqrt(w_j) z_j (x_j - m_s(j)),
-    P(J = j) = w_j / W_s,  m_s = sum_{j in s} w_j x_j / W_s,  W_s = sum_{j in s} w_j,
-    h = 1.06 n^(-1/5),  nu = 5
+    x_new = x_J + h sqrt((nu - 2) / chi2_nu) t,  t ~ normal(0, S),  P(J = j) = w_j / W_s
+    S = sum_j w_j (x_j - m_s(j)) (x_j - m_s(j))',  m_s = sum_{j in s} w_j x_j / W_s
+    W_s = sum_{j in s} w_j,  h = 1.06 n^(-1/5),  nu = 5
 
-    x_j are all location effects and slopes of level j, z_j are normal(0, 1). A new level is an
-    observed one of its stratum s, moved by a multivariate t that has h^2 times the weighted
-    covariance within strata of the draw. So its effects keep their dependence over models,
-    dimensions and terms, and where levels are of several kinds new ones are too. Weights
-    (sample, level) add up to 1, strata (level,) are numbers from 0. Effects of other columns stay
-    as they are.
+    x_j are all location effects and slopes of level j. A new level is an observed one of its
+    stratum s, moved by a multivariate t that has h^2 times the weighted covariance S within strata
+    of the draw. So its effects keep their dependence over models, dimensions and terms, and where
+    levels are of several kinds new ones are too. Weights (sample, level) add up to 1, strata
+    (level,) are numbers from 0. Effects are those of terms with the column, by name.
 
     Source: posterior of a Dirichlet process (Ferguson 1973), its base a smoothed Bayesian bootstrap
     (Silverman and Young 1987) with the normal reference bandwidth (Silverman 1986, equation 3.28).
@@ -44,28 +44,21 @@ def replace_levels(
         ).reshape(*weights.shape, -1)
         for term in terms
     ]
-    observed = np.concatenate(arrays, -1)
-    moved, order = observed.copy(), np.argsort(strata, kind="stable")
-    move_levels(
-        rng,
-        share,
-        1.06 * weights.shape[1] ** -0.2,
-        DEGREES,
-        weights[:, order].cumsum(axis=1),
-        order,
-        np.append(0, np.bincount(strata).cumsum()),
-        strata,
-        np.sqrt(weights),
-        _deviations(observed, weights, strata),
-        observed,
-        moved,
-    )
-    changed, start = dict(effects), 0
-    for term, array in zip(terms, arrays, strict=True):
-        values = moved[..., start : start + array.shape[-1]]
-        changed[term.name] = _order_levels(values, term, column)
-        start += array.shape[-1]
-    return changed
+    observed, order = np.concatenate(arrays, -1), np.argsort(strata, kind="stable")
+    # Rows of R add up to the covariance: R'R of a QR decomposition of the weighted deviations.
+    deviation = np.sqrt(weights)[:, :, None] * _deviations(observed, weights, strata)
+    factor = 1.06 * weights.shape[1] ** -0.2 * np.linalg.qr(deviation, mode="r")
+    cumulative = weights[:, order].cumsum(axis=1)
+    bounds = np.append(0, np.bincount(strata).cumsum())
+    sizes = np.cumsum([array.shape[-1] for array in arrays])
+    replicates: list[Effects] = []
+    for _ in range(number):
+        moved = observed.copy()
+        move_levels(rng, share, DEGREES, cumulative, order, bounds, strata, factor, observed, moved)
+        values = np.split(moved, sizes[:-1], axis=-1)
+        by_term = zip(terms, values, strict=True)
+        replicates.append({term.name: _order_levels(x, term, column) for term, x in by_term})
+    return replicates
 
 
 def _deviations(effects: Floats, weights: Floats, strata: Index) -> Floats:

@@ -218,8 +218,9 @@ def _rhat_and_ess_in_blocks(values: Floats, varies: NDArray[np.bool_]) -> Floats
 def rhat_and_ess(values: Floats) -> tuple[Floats, Floats, Floats]:
     """Return R-hat, bulk and tail ESS by ArviZ, from ranks computed once for all of them."""
     halves = _split(values)
-    bulk = _rank_normalise(halves)
-    folded = _rank_normalise(np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True)))
+    rows = halves.reshape(len(values), -1)
+    scores = normal_scores(rows, np.median(rows, axis=1))
+    bulk, folded = (score.reshape(halves.shape) for score in scores)
     with np.errstate(divide="ignore", invalid="ignore"):
         # A chain that never moved has variance 0, which gives an infinite R-hat.
         rhat = np.maximum(rhat_of(bulk), rhat_of(folded))
@@ -231,11 +232,6 @@ def _split(values: Floats) -> Floats:
     """Split every chain into two; a middle draw is left out."""
     half = values.shape[-1] // 2
     return np.concatenate([values[..., :half], values[..., -half:]], axis=1)
-
-
-def _rank_normalise(values: Floats) -> Floats:
-    """Normal scores of the ranks among all draws of a parameter."""
-    return normal_scores(values.reshape(len(values), -1)).reshape(values.shape)
 
 
 def _below_quantile(values: Floats, prob: float) -> Floats:

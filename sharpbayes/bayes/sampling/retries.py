@@ -24,8 +24,6 @@ from sharpbayes.spec.study import Sampler
 LENGTH_FACTOR = 2
 # What chains of fewer draws miss a limit by is too uncertain to tell a pace from.
 PACE_FROM = 2000
-# At shorter lengths few parameters, to which the strict limits apply, are asked first.
-ASK_ALL_FROM = 1000
 # Attempts with smaller steps where the number of draws is left open and divergences fail the fit.
 DIVERGENCE_RETRIES = 2
 # A chain with a smaller ESS of its own has not shown yet that it mixes. Two chains of ESS 100 that
@@ -41,8 +39,9 @@ class StoppingRule:
     """Whether chains are long enough: they have converged, or more draws cannot help.
 
     It is asked at few fixed lengths, ``sampler.lengths``, so that it does not wait for a lucky
-    moment. ``reason`` is why more draws cannot help, or empty; ``final`` are the diagnostics of
-    draws that are long enough.
+    moment. Before the last one terms with few effects, to which the strict limits apply, are asked
+    first, and all others only where these are long enough. ``reason`` is why more draws cannot
+    help, or empty; ``final`` are the diagnostics of draws that are long enough.
     """
 
     sampler: Sampler
@@ -53,18 +52,18 @@ class StoppingRule:
     def __call__(self, trace: xr.DataTree) -> bool:
         """Return whether a trace is long enough."""
         length = trace["posterior"].sizes["draw"]
-        if length < min(ASK_ALL_FROM, self.sampler.lengths[-1]) and self._is_short(trace):
+        remaining = sum(further > length for further in self.sampler.lengths)
+        if remaining and self._is_short(trace, remaining):
             return False
         table = check_convergence(trace, self.sampler)
         if table["converged"]:
             self.final = table
             return True
-        remaining = sum(further > length for further in self.sampler.lengths)
         self.reason = explain_stop(trace, table, self.before, remaining=remaining)
         self.before, self.final = table, table if self.reason else None
         return bool(self.reason)
 
-    def _is_short(self, trace: xr.DataTree) -> bool:
+    def _is_short(self, trace: xr.DataTree, remaining: int) -> bool:
         """Whether sds, cutpoints and other small terms alone need more draws, and may get them."""
         posterior = trace["posterior"].to_dataset()
         single = {
@@ -74,8 +73,14 @@ class StoppingRule:
         if not small.data_vars:
             return False
         groups = {"posterior": small, "sample_stats": trace["sample_stats"].to_dataset()}
-        table = check_convergence(xr.DataTree.from_dict(groups), self.sampler)
-        return not table["converged"] and not (table["rhat"] > SEPARATE_RHAT).any()
+        few = xr.DataTree.from_dict(groups)
+        table = check_convergence(few, self.sampler)
+        if table["converged"] or (table["rhat"] > SEPARATE_RHAT).any():
+            return False
+        if explain_stop(few, table, self.before, remaining=remaining):
+            return False
+        self.before = table
+        return True
 
 
 def sample_until_converged(

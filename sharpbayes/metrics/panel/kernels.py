@@ -10,14 +10,66 @@ Counts = NDArray[np.uint16]
 # Share of all weight within which a cumulative weight meets alpha: 0.55 of 100 is
 # 55.00000000000001 in floating point.
 ROUNDING = 1e-12
+# Bins of values from the lowest to the highest one, by which the upper tail is found unsorted.
+BINS = 256
 
 
 @njit(cache=True, nogil=True)
-def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
-    ordered: Floats,
-    others: Floats,
-    order: Index,
+def select_tails(  # noqa: PLR0917 - numba knows no keyword-only arguments
+    rows: Floats,
+    weights: Floats,
+    weight_row: Index,
     present: Index,
+    totals: Floats,
+    share: float,
+    unit: Index,
+    count: Index,
+) -> None:
+    """Fill in the units of each row of values that its upper tail may need, in their order.
+
+    ``rows`` (v, n) are values, NaN where one is missing, ``present`` (v,) how many are not,
+    ``weights`` (w, n) and ``totals`` (w,) as for :func:`tail_means`, ``weight_row`` (v,) the row of
+    weights of each. Units are those of the highest of equally wide bins that have more than a
+    share of the weight together; ``count`` (v,) is their number, and ``unit`` (v, n) has no meaning
+    beyond it.
+    """
+    mass, lowest = np.empty(BINS), np.empty(BINS)
+    for v in range(rows.shape[0]):
+        values, w = rows[v], weights[weight_row[v]]
+        needed = share * _total(w, values, present[v], totals[weight_row[v]])
+        low, high = np.inf, -np.inf
+        for x in values:
+            if not np.isnan(x):
+                low, high = min(low, x), max(high, x)
+        bound = low
+        scale = (BINS - 1) / (high - low) if low < high else np.inf
+        if 0.0 < scale < np.inf:
+            mass[:], lowest[:] = 0.0, np.inf
+            for u in range(values.size):
+                if not np.isnan(values[u]):
+                    b = int((values[u] - low) * scale)
+                    mass[b] += w[u]
+                    lowest[b] = min(lowest[b], values[u])
+            b, above = BINS - 1, mass[BINS - 1]
+            while b > 0 and above <= needed:
+                b -= 1
+                above += mass[b]
+            bound = lowest[b]
+        count[v] = 0
+        for u in range(values.size):
+            if values[u] >= bound:
+                unit[v, count[v]] = u
+                count[v] += 1
+
+
+@njit(cache=True, nogil=True)
+def tail_means(  # noqa: PLR0917
+    rows: Floats,
+    present: Index,
+    ordered: Floats,
+    order: Index,
+    count: Index,
+    others: Floats,
     weights: Floats | Counts,
     totals: Floats,
     value_row: Index,
@@ -31,11 +83,13 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
 ) -> None:
     """Compute the quantile and the tail means of rows of values under rows of weights.
 
-    ``ordered`` (v, n) are values, ascending, the missing ones last; ``order`` (v, n) their units,
-    and ``present`` (v,) the number that is not missing. ``others`` (c, v, n) are other numbers of
-    each unit to average over the tail. ``weights`` (w, n) are not negative, ``totals`` (w,) their
-    sums; ``value_row`` and ``weight_row`` (k,) are the rows of each result. With ``split``, values
-    equal to the quantile count only as far as they fill a mass of 1 - alpha.
+    ``rows`` (v, n) are values, NaN where one is missing, ``present`` (v,) how many are not.
+    ``ordered`` (v, m) are the highest of them, ascending, ``order`` (v, m) their units, and
+    ``count`` (v,) their number; where ``errors`` are asked for, it is that of all. ``others``
+    (c, v, m) are other numbers of these units to average over the tail. ``weights`` (w, n) are not
+    negative, ``totals`` (w,) their sums; ``value_row`` and ``weight_row`` (k,) are the rows of each
+    result. With ``split``, values equal to the quantile count only as far as they fill a mass of
+    1 - alpha.
 
     Results are ``var`` (k,), the quantiles, and ``means`` (1 + c, k) over the tail, of the values
     and of ``others``; NaN where no value has weight. ``errors`` (k,) are standard errors of the
@@ -52,8 +106,8 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
             current = weight_row[k]
             for i in range(w.size):
                 w[i] = weights[current, i]
-        values, unit = ordered[row, : present[row]], order[row, : present[row]]
-        total = _total(w, unit, totals[current])
+        values, unit = ordered[row, : count[row]], order[row, : count[row]]
+        total = _total(w, rows[row], present[row], totals[current])
         var[k] = np.nan
         means[:, k] = np.nan
         if total > 0.0:
@@ -70,17 +124,19 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
                 prompts = _count_prompts(unit, cells, by_prompt)
                 errors[k] = np.sqrt(variance / prompts) * total / (over + part)
             for c in range(others.shape[0]):
-                means[c + 1, k] = _mean_from(others[c, row], w, unit, first, last, share)
+                numbers = others[c, row, : count[row]]
+                means[c + 1, k] = _mean_from(numbers, w, unit, first, last, share)
 
 
 @njit(cache=True, nogil=True)
-def _total(w: Floats, unit: Index, total_of_all: float) -> float:
-    """Weight of the units that are present."""
-    if unit.size == w.size:
+def _total(w: Floats, values: Floats, present: int, total_of_all: float) -> float:
+    """Weight of the units whose values are present."""
+    if present == w.size:
         return total_of_all
     total = 0.0
-    for u in unit:
-        total += w[u]
+    for u in range(w.size):
+        if not np.isnan(values[u]):
+            total += w[u]
     return total
 
 
@@ -166,13 +222,13 @@ def _mean_from(  # noqa: PLR0917
 
     Differences from the first number are summed, so that the mean of equal numbers is that number.
     """
-    base = numbers[unit[first]]
+    base = numbers[first]
     total = mass = 0.0
     for j in range(first, last + 1):
-        total += share * w[unit[j]] * (numbers[unit[j]] - base)
+        total += share * w[unit[j]] * (numbers[j] - base)
         mass += share * w[unit[j]]
     for j in range(last + 1, unit.size):
-        total += w[unit[j]] * (numbers[unit[j]] - base)
+        total += w[unit[j]] * (numbers[j] - base)
         mass += w[unit[j]]
     return base + total / mass
 
@@ -209,6 +265,6 @@ def pool_log_sum_exp(x: Floats, temperature: float, result: Floats) -> None:
                 # The maximum itself adds expm1(0) = 0.
                 if x[i, j, k] < top:
                     excess += np.expm1((x[i, j, k] - top) / temperature)
-            result[i, k] = np.nan
-            if count:
-                result[i, k] = top + temperature * np.log1p(excess / count)
+            result[i, k] = top if count else np.nan
+            if excess < 0.0:
+                result[i, k] += temperature * np.log1p(excess / count)

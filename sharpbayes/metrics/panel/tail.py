@@ -1,16 +1,18 @@
 """The upper tail of a distribution over prompts (SHARP, A.7)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from sharpbayes.metrics.panel.kernels import tail_means
+from sharpbayes.metrics.panel.kernels import select_tails, tail_means
 from sharpbayes.metrics.stats.population import PopulationWeights
 
 Estimator = Literal["inclusive", "rockafellar-uryasev"]
+# Share of the weight by which more is sorted than a tail needs: sums are rounded.
+MARGIN = 1e-9
 
 
 class UnitWeights(NamedTuple):
@@ -203,42 +205,74 @@ def upper_tails(
     w, totals = unit_weights(x, dim=dims, weights=weights)
     x, *others = xr.align(x, *others, join="exact", copy=False)
     present = x.count(dims)
-    rows = _matrix(x, present, dims)
-    order = np.argsort(rows, axis=-1)
-    other_rows = np.empty((len(others), *rows.shape))
+    rows = _matrix(x, present, dims).astype(np.float64, copy=False)
+    weighting = _matrix(w, totals, dims), totals.to_numpy().ravel()
+    shape, result_rows = _result_rows(totals, present)
+    counts = present.to_numpy().ravel()
+    # A standard error is over all prompts.
+    share = 1.0 if errors else 1.0 - min(alphas)
+    order, count = _order_tails(rows, counts, weighting, result_rows, share)
+    other_rows = np.empty((len(others), *order.shape))
     for target, other in zip(other_rows, others, strict=True):
-        target[:] = _matrix(other, present, dims)
-    # Labels were aligned above; without them this broadcast takes a fraction of the time.
-    weight_number, value_number = (
-        xr.Variable(lead.dims, np.arange(lead.size).reshape(lead.shape))
-        for lead in (totals, present)
-    )
-    weight_row, value_row = weight_number + 0 * value_number, 0 * weight_number + value_number
-    values_and_weights = (
-        np.take_along_axis(rows, order, axis=-1).astype(np.float64, copy=False),
-        other_rows,
-        order.astype(np.uint32),
-        present.to_numpy().ravel(),
-        _matrix(w, totals, dims),
-        totals.to_numpy().ravel(),
-        value_row.values.ravel(),
-        weight_row.values.ravel(),
-    )
+        target[:] = np.take_along_axis(_matrix(other, present, dims), order, axis=-1)
+    ordered = np.take_along_axis(rows, order, axis=-1)
+    arrays = (rows, counts, ordered, order, count, other_rows, *weighting, *result_rows)
     split, cells = estimator == "rockafellar-uryasev", math.prod(x.sizes[name] for name in dims[1:])
-    coords = {**present.coords, **totals.coords}
+    coords, size = {**present.coords, **totals.coords}, math.prod(shape.values())
 
     def label(values: np.ndarray) -> xr.DataArray:
-        return xr.DataArray(values.reshape(value_row.shape), coords, value_row.dims)
+        return xr.DataArray(values.reshape(tuple(shape.values())), coords, tuple(shape))
 
     tails = []
     for alpha in alphas:
-        var, means = np.empty(value_row.size), np.empty((1 + len(others), value_row.size))
-        error = np.full(value_row.size if errors else 0, np.nan)
-        tail_means(*values_and_weights, float(alpha), split, cells, var, means, error)
+        var, means = np.empty(size), np.empty((1 + len(others), size))
+        error = np.full(size if errors else 0, np.nan)
+        tail_means(*arrays, float(alpha), split, cells, var, means, error)
         error_of_mean = label(error) if errors else xr.DataArray(error, dims="none")
         mean, *other_means = map(label, means)
         tails.append(Tail(label(var), mean, error_of_mean, other_means))
     return tails
+
+
+def _result_rows(
+    totals: xr.DataArray, present: xr.DataArray
+) -> tuple[dict[Hashable, int], tuple[np.ndarray, np.ndarray]]:
+    """Return the shape of a result by dimension, and its rows of values and of weights.
+
+    Labels were aligned before; without them this broadcast takes a fraction of the time.
+    """
+    weight_number, value_number = (
+        xr.Variable(lead.dims, np.arange(lead.size).reshape(lead.shape))
+        for lead in (totals, present)
+    )
+    value_row, weight_row = 0 * weight_number + value_number, weight_number + 0 * value_number
+    return dict(value_row.sizes), (value_row.values.ravel(), weight_row.values.ravel())
+
+
+def _order_tails(
+    rows: np.ndarray,
+    present: np.ndarray,
+    weighting: tuple[np.ndarray, np.ndarray],
+    result_rows: tuple[np.ndarray, np.ndarray],
+    share: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the units of each row of values in ascending order, and their number.
+
+    Of a row with one row of weights lower units than a tail of this share needs are left out. Units
+    with equal values keep their order, so that no result depends on what is left out.
+    """
+    value_row, weight_row = result_rows
+    weights, totals = weighting
+    if share == 1.0 or value_row.size > len(rows) or weights.dtype != np.float64:
+        return np.argsort(rows, axis=-1, kind="stable").astype(np.uint32), present
+    own_weights, count = np.empty_like(weight_row), np.empty_like(present)
+    own_weights[value_row] = weight_row
+    unit = np.zeros(rows.shape, np.uint32)
+    select_tails(rows, weights, own_weights, present, totals, share + MARGIN, unit, count)
+    unit = unit[:, : count.max(initial=0)]
+    values = np.take_along_axis(rows, unit, axis=-1)
+    values[np.arange(unit.shape[1]) >= count[:, None]] = np.nan
+    return np.take_along_axis(unit, np.argsort(values, axis=-1, kind="stable"), axis=-1), count
 
 
 def _matrix(x: xr.DataArray, lead: xr.DataArray, dims: Sequence[str]) -> np.ndarray:

@@ -17,6 +17,10 @@ COVARIATE_NOTE = (
     "A slope is per sd from the centre, over those that have a number. Is it one for each of what "
     "you mean? A column counts for the coarsest that it is constant in."
 )
+MORE_DRAWS = (
+    "Stored draws are those of the longest chains (`sampler.max_draws`). Memory is for as many "
+    "draws as most fits need, and for the longest chains."
+)
 
 
 def study_summary_tables(summary: StudySummary) -> list[Table]:
@@ -74,16 +78,17 @@ def _warnings(summary: StudySummary) -> Iterator[Table]:
 
 def _size_table(summary: StudySummary) -> Table:
     """What a fit would have, and a worker where the ratings are in parts."""
-    megabytes = {
-        "stored draws": summary.draw_megabytes,
-        "replicated ratings": summary.replicate_megabytes,
-        "memory, about": summary.memory_megabytes,
+    usual, most = f"{summary.memory_megabytes:.0f}", f"{summary.most_memory_megabytes:.0f}"
+    sizes = {
+        "stored draws": f"{summary.draw_megabytes:.0f} MB",
+        "replicated ratings": f"{summary.replicate_megabytes:.0f} MB",
+        "memory, about": f"{usual} MB" if usual == most else f"{usual} to {most} MB",
     }
-    sizes = [f"{x:.0f} MB" for x in megabytes.values()]
-    row = (str(summary.ratings), str(summary.parameters), *sizes)
+    row = (str(summary.ratings), str(summary.parameters), *sizes.values())
     worker = summary.worker_megabytes
-    note = f"With --cluster a worker takes about {worker:.0f} MB for one part." if worker else ""
-    return Table("A fit would have", ("ratings", "parameters", *megabytes), (row,), note)
+    notes = [MORE_DRAWS] if usual != most else []
+    notes += [f"With --cluster a worker takes about {worker:.0f} MB for one part."] * bool(worker)
+    return Table("A fit would have", ("ratings", "parameters", *sizes), (row,), " ".join(notes))
 
 
 def _describe_covariate(covariate: ScaledCovariate) -> tuple[str, ...]:

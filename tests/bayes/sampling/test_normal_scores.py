@@ -7,8 +7,13 @@ from sharpbayes.bayes.sampling.normal_scores import normal_scores
 
 
 @pytest.mark.parametrize("steps", [None, 1, 50])
-def test_scores_are_those_of_scipys_ranks(steps):
-    values = np.random.default_rng(1).normal(size=(6, 101))
+@pytest.mark.parametrize("count", [100, 101])
+def test_scores_are_those_of_scipys_ranks(steps, count):
+    values = np.random.default_rng(1).normal(size=(6, count))
     values = values if steps is None else np.round(values * steps)
-    expected = ndtri((rankdata(values, axis=1) - 3 / 8) / (101 + 1 / 4))
-    np.testing.assert_array_equal(normal_scores(values), expected)
+    centre = np.median(values, axis=1)
+    for scores, of in zip(
+        normal_scores(values, centre), (values, np.abs(values - centre[:, None])), strict=True
+    ):
+        expected = ndtri((rankdata(of, axis=1) - 3 / 8) / (count + 1 / 4))
+        np.testing.assert_array_equal(scores, expected)

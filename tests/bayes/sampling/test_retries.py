@@ -158,8 +158,9 @@ def test_chains_stop_at_convergence_or_where_more_draws_cannot_help(rng):
     assert rule.reason.startswith("each chain mixes well by itself and they disagree on x")
 
 
-def test_small_terms_alone_are_asked_first_at_short_lengths(rng, monkeypatch):
-    size, asked = (4, 250), []
+@pytest.mark.parametrize("length", [250, 2000])
+def test_small_terms_alone_are_asked_first_before_the_last_length(length, rng, monkeypatch):
+    size, asked = (4, length), []
 
     def check(trace, sampler):
         asked.append(sorted(trace["posterior"].data_vars))
@@ -167,15 +168,16 @@ def test_small_terms_alone_are_asked_first_at_short_lengths(rng, monkeypatch):
 
     monkeypatch.setattr("sharpbayes.bayes.sampling.retries.check_convergence", check)
     large = (("chain", "draw", "level"), rng.normal(size=(*size, 20)))
-    for keep, names in ((0.6, [["x"]]), (0.0, [["x"], ["x", "y"]])):
+    slow = 1 - 100 / length
+    for keep, names in ((slow, [["x"]]), (0.0, [["x"], ["x", "y"]])):
         trace = trace_of(rng, size=size, x=walk(rng, keep=keep, size=size))
         trace["posterior"] = trace["posterior"].to_dataset().assign(y=large)
         assert StoppingRule(Sampler(chains=4))(trace) == (keep == 0.0)
         assert asked == names
         asked.clear()
     # At the last length everything is asked.
-    trace = trace_of(rng, size=size, x=walk(rng, keep=0.6, size=size))
-    StoppingRule(Sampler(chains=4, max_draws=250))(trace)
+    trace = trace_of(rng, size=size, x=walk(rng, keep=slow, size=size))
+    StoppingRule(Sampler(chains=4, max_draws=length))(trace)
     assert len(asked) == 1
 
 

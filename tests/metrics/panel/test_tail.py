@@ -162,6 +162,40 @@ def test_fractional_weights_follow_the_definition(pairs, alpha, estimator):
     assert float(tail_mean) == pytest.approx(expected)
 
 
+rows_of = st.lists(
+    st.one_of(
+        st.integers(0, 6).map(float), st.floats(-1e300, 1e300), st.just(np.nan), st.just(-0.0)
+    ),
+    min_size=1,
+    max_size=300,
+)
+
+
+@estimators
+@settings(deadline=None, max_examples=200)
+@given(values=rows_of, levels=st.lists(alphas, min_size=1, max_size=3), seed=st.integers(0, 99))
+def test_values_below_a_tail_change_no_bit_of_it(values, levels, seed, estimator):
+    rng = np.random.default_rng(seed)
+    x, other = over_prompts(values), over_prompts(rng.normal(size=len(values)))
+    weights = over_prompts(rng.exponential(size=len(values)) * (rng.random(len(values)) < 0.8))
+    # With standard errors every value is sorted, without them those of the longest tail alone.
+    few, every = (
+        upper_tails(x, [other], alphas=levels, estimator=estimator, weights=weights, errors=errors)
+        for errors in (False, True)
+    )
+    for tail, reference in zip(few, every, strict=True):
+        np.testing.assert_array_equal(tail.var, reference.var)
+        np.testing.assert_array_equal(tail.mean, reference.mean)
+        np.testing.assert_array_equal(tail.others[0], reference.others[0])
+
+
+def test_infinite_values_are_at_the_ends_of_their_distribution():
+    x = over_prompts([np.inf, 1.0, -np.inf, 2.0, 3.0])
+    assert float(value_at_risk(x, alpha=0.95)) == np.inf
+    assert float(value_at_risk(x, alpha=0.5)) == 2.0
+    assert float(value_at_risk(x, alpha=0.1)) == -np.inf
+
+
 @estimators
 @settings(deadline=None, max_examples=100)
 @given(values=values_of, alpha=alphas)
