@@ -19,7 +19,7 @@ from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.execution.processors import cpu_count
 from sharpbayes.spec.crowd import NOBODY_OUTSIDE, Crowd
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.spec.study import Bootstrap, Sampler
+from sharpbayes.spec.study import Bootstrap
 from sharpbayes.workflows.context import RunContext, open_context
 from sharpbayes.workflows.expected_time import usual_draws
 
@@ -55,14 +55,17 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         columns |= {"expert": expert} if (expert := context.study.data.expert) else {}
     design = context.design if context.files.model else None
     parameters = design.n_parameters if design else 0
-    predicted = count_predictive_draws(len(ratings.score), sampler.predictive_draws)
-    replicates = replicate_bytes(len(ratings.score), predicted) if design else 0
+    number, values_per_draw = len(ratings.score), parameters * sampler.chains
+    predicted = count_predictive_draws(number, sampler.predictive_draws)
+    replicates = replicate_bytes(number, predicted) if design else 0
     memory, most_memory = (
-        _expect_memory(len(ratings.score), parameters * length, sampler) if design else 0
+        expected_memory(
+            number, draws=values_per_draw * length, predicted=predicted, cores=cpu_count()
+        )
         for length in (usual_draws(sampler), sampler.lengths[-1])
     )
     in_parts = sampler.data_parts > 1 and design is not None
-    worker = worker_memory(len(ratings.score), parts=sampler.data_parts) if in_parts else 0
+    worker = worker_memory(number, parts=sampler.data_parts) if in_parts else 0
     files = context.files.study
     table, base = files.spec.table, files.path.parent
     numeric = context.model.spec.numeric_columns if design else ()
@@ -74,12 +77,12 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         counts={name: len(x.labels) for name, x in columns.items()} | context.study.counts,
         labels=labels,
         scales=ratings.scales,
-        ratings=len(ratings.score),
+        ratings=number,
         parameters=parameters,
-        draw_megabytes=parameters * sampler.chains * sampler.lengths[-1] * 8 / 1e6,
+        draw_megabytes=values_per_draw * sampler.lengths[-1] * 8 / 1e6,
         replicate_megabytes=replicates / 1e6,
-        memory_megabytes=memory / 1e6,
-        most_memory_megabytes=most_memory / 1e6,
+        memory_megabytes=memory / 1e6 if design else 0.0,
+        most_memory_megabytes=most_memory / 1e6 if design else 0.0,
         worker_megabytes=worker / 1e6,
         issues=tuple(find_issues(ratings, design)) if design else (),
         covariates=design.covariates if design else (),
@@ -89,16 +92,6 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         long_scale=_explain_long_scale(context.study),
         own_judges=_find_own_judges(context.study),
         limits=tuple(list_design_limits(context.study)),
-    )
-
-
-def _expect_memory(ratings: int, draws: int, sampler: Sampler) -> int:
-    """Return the bytes of a fit with so many draws of all parameters in each chain."""
-    return expected_memory(
-        ratings,
-        draws=draws * sampler.chains,
-        predicted=count_predictive_draws(ratings, sampler.predictive_draws),
-        cores=cpu_count(),
     )
 
 

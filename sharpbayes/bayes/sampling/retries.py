@@ -53,7 +53,9 @@ class StoppingRule:
         """Return whether a trace is long enough."""
         length = trace["posterior"].sizes["draw"]
         remaining = sum(further > length for further in self.sampler.lengths)
-        if remaining and self._is_short(trace, remaining):
+        short = self._check_small_terms(trace, remaining) if remaining else None
+        if short is not None:
+            self.before = short
             return False
         table = check_convergence(trace, self.sampler)
         if table["converged"]:
@@ -63,24 +65,25 @@ class StoppingRule:
         self.before, self.final = table, table if self.reason else None
         return bool(self.reason)
 
-    def _is_short(self, trace: xr.DataTree, remaining: int) -> bool:
-        """Whether sds, cutpoints and other small terms alone need more draws, and may get them."""
+    def _check_small_terms(self, trace: xr.DataTree, remaining: int) -> xr.Dataset | None:
+        """Return diagnostics of sds, cutpoints and other small terms if these need more draws.
+
+        None if they are long enough, or if more draws may not help them: all terms are asked then.
+        """
         posterior = trace["posterior"].to_dataset()
         single = {
             name: x.size // (x.sizes["chain"] * x.sizes["draw"]) for name, x in posterior.items()
         }
         small = posterior[[name for name, size in single.items() if size <= LARGE_TERM]]
         if not small.data_vars:
-            return False
+            return None
         groups = {"posterior": small, "sample_stats": trace["sample_stats"].to_dataset()}
-        few = xr.DataTree.from_dict(groups)
-        table = check_convergence(few, self.sampler)
+        small_trace = xr.DataTree.from_dict(groups)
+        table = check_convergence(small_trace, self.sampler)
         if table["converged"] or (table["rhat"] > SEPARATE_RHAT).any():
-            return False
-        if explain_stop(few, table, self.before, remaining=remaining):
-            return False
-        self.before = table
-        return True
+            return None
+        may_help = not explain_stop(small_trace, table, self.before, remaining=remaining)
+        return table if may_help else None
 
 
 def sample_until_converged(

@@ -1,7 +1,7 @@
 """The upper tail of a distribution over prompts (SHARP, A.7)."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -207,7 +207,8 @@ def upper_tails(
     present = x.count(dims)
     rows = _matrix(x, present, dims).astype(np.float64, copy=False)
     weighting = _matrix(w, totals, dims), totals.to_numpy().ravel()
-    shape, result_rows = _result_rows(totals, present)
+    value_row, weight_row = _number_rows(totals, present)
+    result_rows = value_row.values.ravel(), weight_row.values.ravel()
     counts = present.to_numpy().ravel()
     # A standard error is over all prompts.
     share = 1.0 if errors else 1.0 - min(alphas)
@@ -218,10 +219,10 @@ def upper_tails(
     ordered = np.take_along_axis(rows, order, axis=-1)
     arrays = (rows, counts, ordered, order, count, other_rows, *weighting, *result_rows)
     split, cells = estimator == "rockafellar-uryasev", math.prod(x.sizes[name] for name in dims[1:])
-    coords, size = {**present.coords, **totals.coords}, math.prod(shape.values())
+    coords, size = {**present.coords, **totals.coords}, value_row.size
 
     def label(values: np.ndarray) -> xr.DataArray:
-        return xr.DataArray(values.reshape(tuple(shape.values())), coords, tuple(shape))
+        return xr.DataArray(values.reshape(value_row.shape), coords, value_row.dims)
 
     tails = []
     for alpha in alphas:
@@ -234,10 +235,8 @@ def upper_tails(
     return tails
 
 
-def _result_rows(
-    totals: xr.DataArray, present: xr.DataArray
-) -> tuple[dict[Hashable, int], tuple[np.ndarray, np.ndarray]]:
-    """Return the shape of a result by dimension, and its rows of values and of weights.
+def _number_rows(totals: xr.DataArray, present: xr.DataArray) -> tuple[xr.Variable, xr.Variable]:
+    """Return the numbers of the rows of values and of weights of every result.
 
     Labels were aligned before; without them this broadcast takes a fraction of the time.
     """
@@ -245,8 +244,7 @@ def _result_rows(
         xr.Variable(lead.dims, np.arange(lead.size).reshape(lead.shape))
         for lead in (totals, present)
     )
-    value_row, weight_row = 0 * weight_number + value_number, weight_number + 0 * value_number
-    return dict(value_row.sizes), (value_row.values.ravel(), weight_row.values.ravel())
+    return 0 * weight_number + value_number, weight_number + 0 * value_number
 
 
 def _order_tails(

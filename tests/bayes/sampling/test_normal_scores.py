@@ -12,8 +12,7 @@ def test_scores_are_those_of_scipys_ranks(steps, count):
     values = np.random.default_rng(1).normal(size=(6, count))
     values = values if steps is None else np.round(values * steps)
     centre = np.median(values, axis=1)
-    for scores, of in zip(
-        normal_scores(values, centre), (values, np.abs(values - centre[:, None])), strict=True
-    ):
-        expected = ndtri((rankdata(of, axis=1) - 3 / 8) / (count + 1 / 4))
+    ranked = (values, np.abs(values - centre[:, None]))
+    for scores, numbers in zip(normal_scores(values, centre), ranked, strict=True):
+        expected = ndtri((rankdata(numbers, axis=1) - 3 / 8) / (count + 1 / 4))
         np.testing.assert_array_equal(scores, expected)
