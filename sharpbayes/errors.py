@@ -18,7 +18,7 @@ MEMORY_OPTION, MEMORY_VARIABLE = "--max-memory", "SHARPBAYES_MAX_MEMORY"
 # A longer name resembles nothing, and more names than this are not searched.
 MAX_NAME, MAX_NAMES = 100, 5000
 # Names that a sentence lists.
-MOST_JOINED = 4
+MAX_JOINED = 4
 
 
 @dataclass(frozen=True, order=True)
@@ -154,9 +154,9 @@ def list_diagnostics(diagnostics: Sequence[Diagnostic]) -> list[str]:
     ]
 
 
-def shorten(text: str, most: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """Return the start of a text that is longer than ``most`` characters."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str | None:
@@ -188,18 +188,18 @@ def did_you_mean_file(name: str, names: Iterable[str]) -> str:
     return did_you_mean(name, [file for file in names if nearest(stem, [Path(file).stem])])
 
 
-def format_list(values: Iterable[object], *, most: int = 5) -> str:
+def format_list(values: Iterable[object], *, limit: int = 5) -> str:
     """Return values as ``a, b, c and 4 more``.
 
-    >>> format_list([1, 2, 3], most=2)
+    >>> format_list([1, 2, 3], limit=2)
     '1, 2 and 1 more'
     """
     texts = [str(value) for value in values]
-    shown = ", ".join(texts[:most])
-    return f"{shown} and {len(texts) - most} more" if len(texts) > most else shown
+    shown = ", ".join(texts[:limit])
+    return f"{shown} and {len(texts) - limit} more" if len(texts) > limit else shown
 
 
-def join_names(names: Sequence[str], *, most: int = MOST_JOINED) -> str:
+def join_names(names: Sequence[str], *, limit: int = MAX_JOINED) -> str:
     """Join names as a sentence does, the first of many.
 
     >>> join_names(["a"]), join_names(["a", "b", "c"])
@@ -207,8 +207,8 @@ def join_names(names: Sequence[str], *, most: int = MOST_JOINED) -> str:
     >>> join_names("abcdefgh")
     'a, b, c, d and 4 more'
     """
-    if len(names) > most:
-        return format_list(names, most=most)
+    if len(names) > limit:
+        return format_list(names, limit=limit)
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 

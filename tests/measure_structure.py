@@ -66,6 +66,29 @@ def local_imports(path: Path) -> list[tuple[int, str]]:
     return [(number, lines[number - 1].strip()) for number in sorted(numbers)]
 
 
+# Words that do not say what a value is, and prefixes that MAX and MIN stand for.
+VAGUE = {
+    *("each", "found", "gone", "it", "made", "own", "said", "some", "taken", "that", "them"),
+    *("there", "thing", "told", "what", "which", "who", "whose"),
+}
+LIMIT_WORDS = ("MOST_", "LEAST_", "FEWEST_", "LARGEST_", "LONGEST_", "SMALLEST_")
+
+
+def vague_names(path: Path) -> list[str]:
+    """Names of values and arguments of a file that do not say what they are, with their lines."""
+    names = {
+        (node.lineno, node.id if isinstance(node, ast.Name) else node.arg)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.arg)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    }
+    return [
+        f"{line}: {name}"
+        for line, name in sorted(names)
+        if name in VAGUE or name.lstrip("_").startswith(LIMIT_WORDS)
+    ]
+
+
 def without_reason(path: Path) -> list[str]:
     """Local imports whose ``noqa`` comment gives no reason."""
     texts = [text for _, text in local_imports(path)]

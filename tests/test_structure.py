@@ -16,6 +16,7 @@ from tests.measure_structure import (
     local_imports,
     sources,
     tree_of,
+    vague_names,
     without_reason,
 )
 
@@ -183,8 +184,22 @@ def test_the_library_asserts_nothing(room):
     assert not {named(path): asserts(path) for path in files if asserts(path)}
 
 
+@pytest.mark.parametrize("room", [*ROOMS, "."])
+def test_names_say_what_a_value_is(room):
+    files = [path for path in sources(PACKAGE) if room_of(path) == room]
+    assert not {named(path): vague_names(path) for path in files if vague_names(path)}
+
+
 def room_of(path):
     return named(path).split("/")[0] if "/" in named(path) else "."
+
+
+def test_the_check_of_names_can_fail(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(
+        "MOST_ROWS = 3\nfor who in ():\n    whole = max(who)\n\ndef f(what): ...\n", "utf-8"
+    )
+    assert vague_names(path) == ["1: MOST_ROWS", "2: who", "5: what"]
 
 
 def test_the_checks_of_local_imports_and_asserts_can_fail(tmp_path):

@@ -10,15 +10,14 @@ from sharpbayes.analysis.long_scales import REMEDY, describe_long_scale, is_too_
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.least_numbers import FEW_LABELS, FEW_RATERS
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 
 # Two groups that share less of the items of either are said to have scored others.
 FEW_SHARED = 0.8
 # A smaller gap between the shares of empty scores of two groups is not said.
 MISSING_GAP = 0.05
-# Level of the tests of single raters, corrected for their number.
-SIGNIFICANT = 0.05
 # More sets of raters with equal scores are counted and not named.
-MOST_SETS = 3
+MAX_SETS = 3
 UNSAFE = {0: "safe", 1: "unsafe"}
 
 
@@ -50,13 +49,14 @@ def _long_scale(responsiveness: xr.Dataset, measured: xr.DataArray) -> Iterator[
     """Groups that scored too few items for the scores of the scale."""
     scores, cells = _count_scores(responsiveness), responsiveness.sel(by=ALL, drop=True)
     is_long = find_long_scales(responsiveness) & measured
-    few, number = is_long["group"].to_numpy()[is_long].astype(str), cells["items"]
-    if few.size:
-        who = f" of {join_names(few.tolist())}" * (few[0] != ALL)
-        auc = float(cells["auc_roc"].sel(group=few[0]))
+    groups, number = is_long["group"].to_numpy()[is_long].astype(str), cells["items"]
+    if groups.size:
+        of_groups = f" of {join_names(groups.tolist())}" * (groups[0] != ALL)
+        auc = float(cells["auc_roc"].sel(group=groups[0]))
         yield (
-            f"{describe_long_scale(items=int(number.sel(group=few[0])), scores=scores)}{who}; "
-            f"AUC-ROC, {auc:.2f}, does not depend on it. {REMEDY[0].upper()}{REMEDY[1:]}."
+            f"{describe_long_scale(items=int(number.sel(group=groups[0])), scores=scores)}"
+            f"{of_groups}; AUC-ROC, {auc:.2f}, does not depend on it. "
+            f"{REMEDY[0].upper()}{REMEDY[1:]}."
         )
 
 
@@ -108,11 +108,11 @@ def _unequal_missing(share: xr.DataArray) -> Iterator[str]:
         return
     widest = share["grouping"].to_numpy() == str(gap.idxmax())
     members = share.isel(group=widest).to_series()
-    most, least = str(members.idxmax()), str(members.idxmin())
+    highest, lowest = str(members.idxmax()), str(members.idxmin())
     yield (
-        f"{most} left {members[most]:.0%} of its scores empty, {least} {members[least]:.0%}: a "
-        "group that skips what it finds harmful, or harmless, seems to score otherwise than it "
-        "does."
+        f"{highest} left {members[highest]:.0%} of its scores empty, {lowest} "
+        f"{members[lowest]:.0%}: a group that skips what it finds harmful, or "
+        "harmless, seems to score otherwise than it does."
     )
 
 
@@ -136,7 +136,7 @@ def duplicate_raters(sets: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield which raters seem to be one, from sets of raters with equal scores."""
     if not sets:
         return
-    listed = format_list([join_names(list(names)) for names in sets], most=MOST_SETS)
+    listed = format_list([join_names(list(names)) for names in sets], limit=MAX_SETS)
     yield (
         f"Raters gave the same scores to the same items, beyond chance ({listed}). Where that is "
         "one rater who was entered more than once, there are fewer raters than were counted, and "
@@ -154,14 +154,14 @@ def contrary_raters(raters: xr.Dataset) -> Iterator[str]:
     if not rho.size:
         return
     z = rho * np.sqrt(raters["items"].to_series()[rho.index] - 1)
-    contrary = rho.index[z < NormalDist().inv_cdf(SIGNIFICANT / rho.size)]
+    contrary = rho.index[z < NormalDist().inv_cdf(SIGNIFICANCE_LEVEL / rho.size)]
     if contrary.size:
-        verb, whose = ("runs", "it reads") if contrary.size == 1 else ("run", "they read")
+        verb, reading = ("runs", "it reads") if contrary.size == 1 else ("run", "they read")
         yield (
             f"{contrary.size} of {format_count(rho.size, 'rater')} {verb} against the labels "
             f"({join_names([*map(str, contrary)])}), beyond chance "
-            f"({format_percent(SIGNIFICANT)}, Bonferroni): see whether {whose} the scale from its "
-            "other end."
+            f"({format_percent(SIGNIFICANCE_LEVEL)}, Bonferroni): see whether {reading} the scale "
+            "from its other end."
         )
 
 
@@ -174,7 +174,7 @@ def constant_raters(raters: xr.Dataset) -> Iterator[str]:
     counts = raters["score_count"].transpose("rater", "score").to_numpy().astype(float)
     share, ratings = counts.sum(axis=0) / max(counts.sum(), 1.0), counts.sum(axis=1)
     chance = (share ** ratings[:, None]).sum(axis=1)
-    constant = (counts.max(axis=1) == ratings) & (chance * len(counts) < SIGNIFICANT)
+    constant = (counts.max(axis=1) == ratings) & (chance * len(counts) < SIGNIFICANCE_LEVEL)
     names = [str(name) for name in raters["rater"].to_numpy()[constant]]
     if names and len(names) < len(counts):
         count = format_count(len(names), "rater")

@@ -30,7 +30,7 @@ from sharpbayes.metrics.stats.ranks import is_lowest
 # studies of six worlds; a lower alpha is suggested that leaves twice as many.
 GOOD_TAIL = 2 * MIN_TAIL
 # Half of the prompts are no tail.
-LEAST_ALPHA = 0.5
+MIN_ALPHA = 0.5
 # What the limits are about.
 PAIRS = [
     "shared_prompts",
@@ -38,7 +38,7 @@ PAIRS = [
     *(f"{name}_difference_joint" for name in HEADLINE),
 ]
 # More pairs of models than these are counted and not named.
-MOST_PAIRS = 3
+MAX_PAIRS = 3
 
 
 def state_limits(
@@ -181,7 +181,7 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
     # Where prompts of a category carry most of the weight, a longer tail has fewer than ten.
     counts_alike = carrying.min() >= 1.0 - alpha - ROUNDING
     varies = bool((evidence["top_share"].to_numpy()[models] < 1 - lower - ROUNDING).any())
-    if LEAST_ALPHA <= lower < alpha and varies and counts_alike:
+    if MIN_ALPHA <= lower < alpha and varies and counts_alike:
         parts.append(f"an alpha of {lower:g} would leave {at_least}ten prompts in the tail")
     if prompts < enough:
         parts.append(f"{enough} prompts would leave five at {alpha:g}")
@@ -222,7 +222,7 @@ def _beyond_ceiling(top: xr.Dataset) -> str:
     unresolved, pairs = _unresolved_pairs(top), comb(top.sizes["model"], 2)
     resolved = pairs - len(unresolved)
     tell = "can" if resolved == pairs else f"order {resolved} of {format_count(pairs, 'pair')}"
-    if 0 < resolved < pairs and len(unresolved) <= MOST_PAIRS:
+    if 0 < resolved < pairs and len(unresolved) <= MAX_PAIRS:
         tell += f", not {join_names([' with '.join(pair) for pair in unresolved])}"
     if not resolved:
         is_tied = not np.ptp(top["policy_score"].to_numpy())
@@ -256,6 +256,8 @@ def _ties(evidence: xr.Dataset) -> Iterator[str]:
     reason = "no one of them is the lowest"
     if bool(evidence["identical"].isel(model=first).sel(other=others).all()):
         reason = "their log-risk is the same on every prompt"
+    elif bool(evidence["at_ceiling"][first]):
+        return  # that all are at the ceiling is said already
     yield (
         f"{join_names([lowest['model'].item(), *others])} share the lowest {_cvar(evidence)}, "
         f"{float(lowest):z.3f}: {reason}."
@@ -331,7 +333,7 @@ def _reversed_pairs(evidence: xr.Dataset) -> Iterator[str]:
     if pairs:
         yield (
             f"The order by {_cvar(evidence)} depends on which prompts a model has: on those of "
-            f"both, {format_list(pairs, most=MOST_PAIRS)}."
+            f"both, {format_list(pairs, limit=MAX_PAIRS)}."
         )
 
 

@@ -21,10 +21,10 @@ from sharpbayes.spec.weights import Tail
 # A standard error of 0.015 in the coverage of one model.
 STUDIES = 200
 # Resamples of a simulated study, where the study itself has no fewer.
-MOST_REPLICATES = 200
+MAX_REPLICATES = 200
 # Coverage grows with prompts: more are simulated as this many. Saturated cells that would be in
 # fewer than so many of them are left out then: they hardly move a CVaR of more prompts.
-MOST_PROMPTS, FEWEST_SATURATED = 1000, 5
+MAX_PROMPTS, MIN_SATURATED = 1000, 5
 
 
 def expected_coverage(
@@ -90,10 +90,10 @@ class Simulation:
         if not known.size:
             return coverage
         shape = self.shape.select(known)
-        if prompts.max() > MOST_PROMPTS:
-            shape = shape.without_rare(FEWEST_SATURATED / MOST_PROMPTS)
+        if prompts.max() > MAX_PROMPTS:
+            shape = shape.without_rare(MIN_SATURATED / MAX_PROMPTS)
         truth = shape.cvar(alpha=self.tail.alpha, estimator=self.tail.estimator)
-        risk = self._draw(shape, np.minimum(prompts[known], MOST_PROMPTS))
+        risk = self._draw(shape, np.minimum(prompts[known], MAX_PROMPTS))
         with use_map(thread_map):  # seconds of work, which no checkpoint need keep
             interval = self.intervals(risk)
         lower, upper = interval.transpose("bound", "study", "model").to_numpy()
@@ -112,7 +112,7 @@ class Simulation:
         errors = self.bootstrap.interval == "studentized"
         compute = partial(_tail_risk, risk, tail=self.tail, errors=errors)
         prompts, block = risk["prompt"], block_size(risk.size)
-        replicates = min(self.bootstrap.replicates, MOST_REPLICATES)
+        replicates = min(self.bootstrap.replicates, MAX_REPLICATES)
         resampled = bootstrap(
             compute, prompts, replicates=replicates, seed=self.seed, dim="prompt", block=block
         )

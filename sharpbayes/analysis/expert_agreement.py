@@ -9,15 +9,14 @@ import xarray as xr
 
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.errors import format_list, join_names
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 
 # A weaker relation between two experts is not said, however many items show it.
-CONTRARY = -0.3
+MAX_PHI = -0.3
 # Items that two experts both labelled, at least.
 MIN_SHARED = 10
-# Level of the tests of pairs of experts, corrected for their number.
-SIGNIFICANT = 0.05
 # More pairs of experts than these are counted and not named.
-MOST_PAIRS = 3
+MAX_PAIRS = 3
 
 
 def expert_agreement(label: xr.DataArray) -> xr.Dataset:
@@ -66,8 +65,8 @@ def contrary_experts(agreement: xr.Dataset) -> Iterator[str]:
     """
     phi, shared = (agreement[name].transpose("expert", "other") for name in ("phi", "shared"))
     pairs = max(int(phi.notnull().sum()) // 2, 1)
-    bound = NormalDist().inv_cdf(SIGNIFICANT / pairs)
-    contrary = ((phi <= CONTRARY) & (phi * shared**0.5 < bound)).to_numpy()
+    bound = NormalDist().inv_cdf(SIGNIFICANCE_LEVEL / pairs)
+    contrary = ((phi <= MAX_PHI) & (phi * shared**0.5 < bound)).to_numpy()
     if not contrary.any():
         return
     names = agreement["expert"].to_numpy().astype(str)
@@ -75,13 +74,13 @@ def contrary_experts(agreement: xr.Dataset) -> Iterator[str]:
     worst = int(against.argmax())
     if against[worst] > 1 and against[worst] == contrary.sum() // 2:
         others = join_names(names[contrary[worst]].tolist())
-        who = f"{names[worst]} contradicts {others}"
+        subject = f"{names[worst]} contradicts {others}"
     else:
         listed = [f"{names[i]} and {names[j]}" for i, j in np.argwhere(np.triu(contrary))]
-        who = f"{format_list(listed, most=MOST_PAIRS)} contradict each other"
+        subject = f"{format_list(listed, limit=MAX_PAIRS)} contradict each other"
     lowest = float(phi.where(contrary).min())
     yield (
-        f"Experts are at odds: {who}, what one calls unsafe the other calls safe (phi down to "
-        f"{lowest:.2f}, {100 * SIGNIFICANT:g}%, Bonferroni). Labels that join them say less than "
-        "either. See whether all mean the same by unsafe."
+        f"Experts are at odds: {subject}, what one calls unsafe the other calls safe (phi down to "
+        f"{lowest:.2f}, {100 * SIGNIFICANCE_LEVEL:g}%, Bonferroni). Labels that join them say less "
+        "than either. See whether all mean the same by unsafe."
     )

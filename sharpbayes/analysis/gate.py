@@ -135,7 +135,7 @@ def _unseen_bounds(
     share = is_mean.astype(float).where(is_mean, 1.0 - plan.weights.tail.alpha)
     units = plan.fewest_prompts.sel(model=[CANDIDATE, REFERENCE]).min().clip(min=1.0)
     fall, rise = unseen_change(
-        values, units=units, share=share, most=differences.limit, error_rate=1.0 - confidence
+        values, units=units, share=share, ceiling=differences.limit, error_rate=1.0 - confidence
     )
     new, old = ({"model": name} for name in (CANDIDATE, REFERENCE))
     lower = difference - (fall.sel(new) + rise.sel(old)).drop_vars("model", errors="ignore")

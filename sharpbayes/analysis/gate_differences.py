@@ -23,7 +23,7 @@ from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.metrics.stats.unseen import divided_error_rates
 
 # Resamples that are beyond a bound, at the least: fewer do not tell where it lies.
-LEAST_BEYOND = 20
+MIN_BEYOND = 20
 ROUNDING = 1e-9
 
 
@@ -92,11 +92,11 @@ def _resample_sides(
             {"value": gate_values(profile, margin), "error": tail_errors(profile, margin)}
         )
 
-    least = round(LEAST_BEYOND / (1.0 - required_gate(study.weights).confidence))
+    min_replicates = round(MIN_BEYOND / (1.0 - required_gate(study.weights).confidence))
     resampled = bootstrap(
         measure,
         plan.table["prompt"],
-        replicates=max(study.spec.bootstrap.replicates, least),
+        replicates=max(study.spec.bootstrap.replicates, min_replicates),
         seed=study.spec.seed,
         dim="prompt",
         block=block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim]))),
@@ -150,8 +150,8 @@ def drift_of_judges(values: xr.DataArray) -> xr.DataArray:
     """Return how much higher judges score the anchors than before; missing without anchors."""
     if ANCHOR_NOW not in values["model"]:
         return xr.full_like(values.isel(model=0, drop=True), np.nan)
-    now, then = (values.sel(model=name, drop=True) for name in (ANCHOR_NOW, ANCHOR_THEN))
-    return now - then
+    current, previous = (values.sel(model=name, drop=True) for name in (ANCHOR_NOW, ANCHOR_THEN))
+    return current - previous
 
 
 def _freedom(margin: xr.DataArray, plan: ProfilePlan) -> xr.DataArray:

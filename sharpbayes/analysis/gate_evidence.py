@@ -84,8 +84,8 @@ def _describe_other_trials(trials: xr.DataArray) -> str:
     left = (1.0 / trials).fillna(0.0)
     excess = left.sel(model=CANDIDATE, drop=True) - left.sel(model=REFERENCE, drop=True)
     if ANCHOR_NOW in trials["model"]:
-        now, then = (left.sel(model=name, drop=True) for name in ANCHORS)
-        excess = excess - (now - then)
+        current, previous = (left.sel(model=name, drop=True) for name in ANCHORS)
+        excess = excess - (current - previous)
     unequal = trials.sel(judge=(abs(excess) > UNEQUAL_JUDGES).to_numpy())
     names = [PARTS[str(name)] for name in trials["model"].to_numpy()]
     return describe_trials(unequal.assign_coords(model=names))

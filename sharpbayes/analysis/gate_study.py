@@ -131,7 +131,7 @@ def select_model(study: PanelStudy, name: str | None, *, option: str, path: str)
     if name is None and len(known) == 1:
         return known[0]
     if name is None:
-        message = f"several models, name one of them: {format_list(known, most=10)}"
+        message = f"several models, name one of them: {format_list(known, limit=10)}"
         raise SpecError.at(path, message, key=option)
     if name not in known:
         message = f"no model {name!r}, there are {format_list(known)}{did_you_mean(name, known)}"
@@ -178,12 +178,12 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
     )
 
 
-def _list_anchors(again: xr.Dataset | None, then: xr.Dataset) -> dict[str, xr.Dataset]:
+def _list_anchors(again: xr.Dataset | None, previous: xr.Dataset) -> dict[str, xr.Dataset]:
     """Scores of the anchors, now and before; nothing without anchors."""
     if again is None:
         return {}
-    anchors = list(list_common(again, then, "prompt"))
-    return {name: x.sel(prompt=anchors) for name, x in zip(ANCHORS, (again, then), strict=True)}
+    anchors = list(list_common(again, previous, "prompt"))
+    return {name: x.sel(prompt=anchors) for name, x in zip(ANCHORS, (again, previous), strict=True)}
 
 
 def _keep_judges(
@@ -197,11 +197,11 @@ def _keep_judges(
         one, other = (drop_unscored(parts[name]) for name in pair)
         judges = list_common(one, other, "judge")
         if not judges:
-            what = "the anchors" if of_anchors else reference.name
+            counterpart = "the anchors" if of_anchors else reference.name
             raise SpecError.at(
                 "gate",
                 f"no judge scored both: {_list(one, 'judge')} scored {candidate.name}, "
-                f"{_list(other, 'judge')} scored {what}; let the judges of the first score "
+                f"{_list(other, 'judge')} scored {counterpart}; let the judges of the first score "
                 "answers of the reference again, in the same study, as anchors",
             )
         kept |= {name: select_judges(parts[name], judges) for name in pair}
@@ -262,14 +262,14 @@ def _judged_again(candidate: Side, reference: Side) -> tuple[xr.Dataset | None, 
 def _check_same_instrument(candidate: Side, reference: Side) -> None:
     """Refuse studies that measure with other scales, indicators or dimensions."""
     ours, theirs = (_list_instrument(side.study.panel) for side in (candidate, reference))
-    for name, (what, remedy) in INSTRUMENT.items():
+    for name, (setting, remedy) in INSTRUMENT.items():
         one, other = ours[name], theirs[name]
         differ = [key for key in one | other if one.get(key) != other.get(key)]
         if differ:
             texts = [_as_toml(values.get(differ[0])) for values in (one, other)]
             more = f" ({len(differ) - 1} more differ)" * (len(differ) > 1)
             message = (
-                f"{what} {differ[0]!r} is {texts[0]} here and {texts[1]} in the study of "
+                f"{setting} {differ[0]!r} is {texts[0]} here and {texts[1]} in the study of "
                 f"{reference.name}{more}, so that the two cannot be compared; write {remedy} in "
                 "both study files, and measure both again"
             )

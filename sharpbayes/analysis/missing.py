@@ -124,11 +124,11 @@ def asked_scores(plan: ProfilePlan) -> xr.DataArray:
     if unasked is None:
         return xr.ones_like(sub_index, dtype=bool)
     scores = plan.study.scores["score"]
-    gone = xr.DataArray(unasked, scores.coords, scores.dims).sel(judge=sub_index["judge"])
-    if "trial" in gone.dims:
-        gone = gone.all("trial")
+    is_unasked = xr.DataArray(unasked, scores.coords, scores.dims).sel(judge=sub_index["judge"])
+    if "trial" in is_unasked.dims:
+        is_unasked = is_unasked.all("trial")
     definitions = define_sub_indices(plan.study.panel, plan.weights)
-    complete = xr.zeros_like(gone, dtype=float).where(~gone)
+    complete = xr.zeros_like(is_unasked, dtype=float).where(~is_unasked)
     scored = sub_indices(complete, definitions, missing=plan.weights.indicators.missing)
     asked: xr.DataArray = scored.notnull().transpose(*sub_index.dims)
     return asked.drop_vars(set(asked.coords) - set(sub_index.coords))

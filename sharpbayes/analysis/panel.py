@@ -265,7 +265,7 @@ def _measure_judges(plan: ProfilePlan) -> xr.Dataset:
         summary = concordance.concordance_summary(tau["concordance"])
         parts += [sweeps.leave_one_judge_out(sub_index, protocol, policy=plan.policy), tau, summary]
         sets = concordance.alike_judges(sub_index["judge"].to_numpy().tolist(), tau.merge(summary))
-        alike = {join_names(names, most=len(names)): names for names in sets}
+        alike = {join_names(names, limit=len(names)): names for names in sets}
         parts += _without_alike_judges(plan, alike)
     reference = None
     if spec.reference is not None:

@@ -21,7 +21,7 @@ from sharpbayes.spec.weights import Tolerance
 
 Floats = NDArray[np.float64]
 # Resamples at each look of a simulated study, at most.
-MOST_REPLICATES = 400
+MAX_REPLICATES = 400
 # Simulated studies that are measured together.
 BATCH = 20
 # Number of the random stream of simulated studies.
@@ -127,7 +127,7 @@ def prepare_looks(plan: ProfilePlan, looks: int) -> Looks:
     boot = plan.study.spec.bootstrap
     kind = "studentized" if boot.interval == "bca" else boot.interval
     fewer = boot.model_copy(
-        update={"replicates": min(boot.replicates, MOST_REPLICATES), "interval": kind}
+        update={"replicates": min(boot.replicates, MAX_REPLICATES), "interval": kind}
     )
     study = replace(plan.study, spec=plan.study.spec.model_copy(update={"bootstrap": fewer}))
     table = plan.table.sel(model=chosen).drop_vars("sub_index", errors="ignore")

@@ -7,7 +7,7 @@ import xarray as xr
 SMALL_DIFFERENCE = 4.0
 # Chance of naming any model that does not predict worse.
 ERROR_RATE = 0.05
-FEWEST_UNITS = 5
+MIN_UNITS = 5
 # Where more of the units are not predicted reliably, a comparison says nothing.
 MANY_BAD = 0.1
 
@@ -24,7 +24,7 @@ def predicts_worse(comparison: xr.Dataset) -> xr.DataArray:
     """
     units, others = comparison.sizes["unit"], max(comparison.sizes["model"] - 1, 1)
     gap = -comparison["elpd_difference"]
-    if units < FEWEST_UNITS:
+    if units < MIN_UNITS:
         return xr.zeros_like(gap, dtype=bool)
     from scipy.special import stdtrit  # noqa: PLC0415 - quick to start without it
 

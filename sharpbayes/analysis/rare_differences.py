@@ -7,7 +7,7 @@ import xarray as xr
 
 from sharpbayes.analysis.gate_study import CANDIDATE, REFERENCE
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.analysis.rare_harm import LEAST_CARRYING, ROUNDING, reweight_prompts
+from sharpbayes.analysis.rare_harm import MIN_CARRYING, ROUNDING, reweight_prompts
 from sharpbayes.metrics.panel.profile import MEANS, prompt_values
 from sharpbayes.metrics.panel.tail import unit_weights
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval
@@ -35,8 +35,10 @@ def bound_rare_differences(
     bounds = bounds.copy()
     for name in rare:
         new, old = (means[name].sel(model=model, drop=True) for model in (CANDIDATE, REFERENCE))
-        most = float(limit.sel(metric=name))
-        interval = partial(bounded_mean_interval, new - old, units=units, least=-most, most=most)
+        ceiling = float(limit.sel(metric=name))
+        interval = partial(
+            bounded_mean_interval, new - old, units=units, low=-ceiling, high=ceiling
+        )
         ends = [
             interval(level=1.0 - 2.0 * share).to_numpy()[k] for k, share in enumerate(error_rate)
         ]
@@ -47,7 +49,7 @@ def bound_rare_differences(
 def list_rare_differences(plan: ProfilePlan, bounds: xr.DataArray) -> list[str]:
     """Return the metrics (metric) with a mean of either side and a difference that few carry."""
     names = [name for name in map(str, bounds["metric"].to_numpy()) if name in MEANS]
-    return [name for name in names if _count_carrying(plan, name) < LEAST_CARRYING - ROUNDING]
+    return [name for name in names if _count_carrying(plan, name) < MIN_CARRYING - ROUNDING]
 
 
 def raise_prompts_needed(
@@ -92,8 +94,8 @@ def _count_carrying(plan: ProfilePlan, name: str) -> float:
     values = values.mean([dim for dim in values.dims if dim not in ("model", "prompt")])
     units = unit_weights(values, dim="prompt", weights=plan.target_weights())
     weights = units.weights * values.notnull()
-    least = plan.floor if name == "mean" else 0.0
-    added = (weights * (values - least)).fillna(0.0) / weights.sum("prompt")
+    floor = plan.floor if name == "mean" else 0.0
+    added = (weights * (values - floor)).fillna(0.0) / weights.sum("prompt")
     new, old = (added.sel(model=model, drop=True) for model in (CANDIDATE, REFERENCE))
     parts = xr.concat([new, old, abs(new - old)], "part")
     heaviest = weights.max("prompt")

@@ -15,7 +15,7 @@ from sharpbayes.metrics.stats.resampling import bayesian_bootstrap_weights, bloc
 # Tails of rare harm are bounded where limits and margins are about them.
 HARMED = {name: variable for name, variable in CVARS.items() if variable in {"log_risk", "harm"}}
 # Fewer prompts that carry a mean leave its bounds to what was not seen.
-LEAST_CARRYING = 5
+MIN_CARRYING = 5
 # A standard error below this share of the range of a mean is a rounding error, and so is such a
 # part of a number of prompts.
 ROUNDING = 1e-9
@@ -70,10 +70,10 @@ class RareHarm:
         raised = may_fill & (interval["bound"] == "upper") & (lower < upper)
         return interval.where(~raised, self.ends[name][1]).transpose(*interval.dims)
 
-    def _bound_mean(self, name: str, least: float, most: float, *, level: float) -> xr.DataArray:
+    def _bound_mean(self, name: str, low: float, high: float, *, level: float) -> xr.DataArray:
         """Return Gaffke's interval of a mean within a range."""
         return bounded_mean_interval(
-            self.reweighted[name], units=self.prompts, least=least, most=most, level=level
+            self.reweighted[name], units=self.prompts, low=low, high=high, level=level
         )
 
 
@@ -122,8 +122,8 @@ def _share_harmed(plan: ProfilePlan, weights: xr.DataArray | None) -> xr.Dataset
     """Return the share of prompts with any harm, by the name of the CVaR of that harm."""
     shares = {}
     for name, variable in HARMED.items():
-        values, least = plan.table[variable], plan.floor if variable == "log_risk" else 0.0
-        has_harm = (values > least + ROUNDING).astype(float).where(values.notnull())
+        values, floor = plan.table[variable], plan.floor if variable == "log_risk" else 0.0
+        has_harm = (values > floor + ROUNDING).astype(float).where(values.notnull())
         shares[name] = weighted_mean(has_harm, dim=plan.dim, weights=plan.target_weights(weights))
     return xr.Dataset(shares)
 
@@ -137,9 +137,7 @@ def _is_carried(
     observed: xr.Dataset, name: str, ends: tuple[float, float], prompts: xr.DataArray
 ) -> xr.DataArray:
     """Return whether five prompts carry a mean, and it varies from prompt to prompt."""
-    least, most = ends
-    mean, error = observed[name] - least, observed[f"{name}_error"]
+    low, high = ends
+    mean, error = observed[name] - low, observed[f"{name}_error"]
     carrying = carrying_units(mean, error, prompts)
-    return (carrying >= LEAST_CARRYING - ROUNDING) & (
-        error > ROUNDING * (most - least)
-    ) | mean.isnull()
+    return (carrying >= MIN_CARRYING - ROUNDING) & (error > ROUNDING * (high - low)) | mean.isnull()

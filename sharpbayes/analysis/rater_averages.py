@@ -6,7 +6,7 @@ import xarray as xr
 from sharpbayes.metrics.crowd.responsiveness import METRICS
 
 # Raters of a group whose mean has an interval worth reading.
-LEAST_AVERAGED = 3
+MIN_AVERAGED = 3
 LOWEST_VALUES = {"kendall_tau": -1.0, "spearman": -1.0}
 RATER_METRICS = {metric.name: metric.label for metric in METRICS if not metric.by_score}
 
@@ -38,7 +38,7 @@ def average_raters(raters: xr.Dataset, *, level: float) -> xr.Dataset:
     tables = [
         _average(members, level=level).expand_dims(group=[name])
         for name, members in groups.items()
-        if members.sizes["rater"] >= LEAST_AVERAGED
+        if members.sizes["rater"] >= MIN_AVERAGED
     ]
     return xr.concat(tables, "group") if tables else xr.Dataset(coords={"group": []})
 

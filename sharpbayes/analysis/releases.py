@@ -127,7 +127,7 @@ def _compare_inputs(releases: Releases) -> xr.Dataset:
         for results in releases.values()
     ]
     changed = [[False] * len(INPUTS)] + [
-        [now != then for now, then in zip(later, earlier, strict=True)]
+        [current != previous for current, previous in zip(later, earlier, strict=True)]
         for earlier, later in pairwise(digests)
     ]
     dims = ("release", "input")
@@ -139,7 +139,10 @@ def _count_parts(releases: Releases) -> xr.Dataset:
     """How many models, prompts, judges, items or raters there are, and how many are new or gone."""
     names = [_name_parts(results) for results in releases.values()]
     parts = [part for part in names[0] if all(part in of_release for of_release in names)]
-    counts = [_count_changes(then, now, parts) for then, now in pairwise([names[0], *names])]
+    counts = [
+        _count_changes(previous, current, parts)
+        for previous, current in pairwise([names[0], *names])
+    ]
     table = np.array(counts, dtype=np.int64).reshape(len(names), len(parts), len(PART_COUNTS))
     dims = ("release", "part")
     variables = {name: (dims, table[..., column]) for column, name in enumerate(PART_COUNTS)}
@@ -156,11 +159,18 @@ def _name_parts(results: xr.DataTree) -> dict[str, frozenset[str]]:
 
 
 def _count_changes(
-    then: Mapping[str, frozenset[str]], now: Mapping[str, frozenset[str]], parts: Sequence[str]
+    previous: Mapping[str, frozenset[str]],
+    current: Mapping[str, frozenset[str]],
+    parts: Sequence[str],
 ) -> list[tuple[int, int, int]]:
     """How many of each part a release has, how many of them are new, and how many are gone."""
     return [
-        (len(now[part]), len(now[part] - then[part]), len(then[part] - now[part])) for part in parts
+        (
+            len(current[part]),
+            len(current[part] - previous[part]),
+            len(previous[part] - current[part]),
+        )
+        for part in parts
     ]
 
 
@@ -172,8 +182,8 @@ def _compare_judges(releases: Releases) -> xr.Dataset:
         other_dims = [dim for dim in sub_index.dims if dim not in ("model", "prompt", "judge")]
         scores.append(sub_index.mean(other_dims).reset_coords(drop=True))
     tables = [
-        xr.Dataset({"severity": _severity(now)}).assign(_drift(then, now))
-        for then, now in zip([None, *scores], scores, strict=False)
+        xr.Dataset({"severity": _severity(current)}).assign(_drift(previous, current))
+        for previous, current in zip([None, *scores], scores, strict=False)
     ]
     table = xr.concat(tables, release_labels(releases), join="outer", data_vars="all")
     return table.assign(drift_notable=abs(table["drift"]) > NOTABLE_ERRORS * table["drift_error"])
@@ -184,19 +194,19 @@ def _severity(scores: xr.DataArray) -> xr.DataArray:
     return (scores - scores.mean("judge")).mean(["model", "prompt"])
 
 
-def _drift(then: xr.DataArray | None, now: xr.DataArray) -> xr.Dataset:
+def _drift(previous: xr.DataArray | None, current: xr.DataArray) -> xr.Dataset:
     """How much higher each judge scores the answers of both releases than before.
 
     The standard error is clustered by prompt: answers of several models to it are judged alike.
     """
-    unknown = xr.full_like(now.isel(model=0, prompt=0, drop=True), np.nan)
+    unknown = xr.full_like(current.isel(model=0, prompt=0, drop=True), np.nan)
     none = xr.Dataset({"drift": unknown, "drift_error": unknown, "shared_answers": 0})
-    if then is None:
+    if previous is None:
         return none
-    now, then = xr.align(now, then, join="inner", copy=False)
-    if not now.size:
+    current, previous = xr.align(current, previous, join="inner", copy=False)
+    if not current.size:
         return none
-    difference = now - then
+    difference = current - previous
     drift, count = difference.mean(["model", "prompt"]), difference.count(["model", "prompt"])
     prompt_sums = (difference - drift).sum("model")
     prompts = difference.notnull().any("model").sum("prompt")

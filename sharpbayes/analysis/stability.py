@@ -140,7 +140,7 @@ def _compare(values: xr.DataArray, study: xr.DataArray, *, lower_is_better: bool
     study_best, best = (is_lowest(x if lower_is_better else -x, dim) for x in (ours, theirs))
     unit = {dim: ordered[int(study_best.argmax(dim))] if lower_is_better else ALL}
     tied = [theirs[dim].to_numpy()[row].tolist() for row in best.to_numpy()]
-    names = [join_names(labels, most=len(labels)) for labels in tied]
+    names = [join_names(labels, limit=len(labels)) for labels in tied]
     table = {
         "best": (theirs.dims[0], names),
         "changed": (best & ~study_best).any(dim),

@@ -150,7 +150,7 @@ class StudySummary:
     """Replicated ratings with their log-likelihood, at most."""
     memory_megabytes: float
     """Most memory of a fit at once, roughly; 1,000 draws of a chain if their number is open."""
-    most_memory_megabytes: float
+    max_memory_megabytes: float
     """The same with as many draws of a chain as it may have."""
     worker_megabytes: float
     """Memory of a worker with one part of the ratings; 0 if they are in one."""

@@ -52,14 +52,14 @@ def tells_tail(plan: ProfilePlan, profile: xr.Dataset) -> xr.DataArray:
     if not bool(enough.any()):
         return enough  # a simulation takes seconds
     tail = measure_tail(plan, profile)
-    told: xr.DataArray = enough & ~(is_low(tail) | is_flat(tail))
-    return told
+    is_supported: xr.DataArray = enough & ~(is_low(tail) | is_flat(tail))
+    return is_supported
 
 
 def is_low(evidence: xr.Dataset) -> NDArray[np.bool_]:
     """Return the models whose intervals hold the truth too seldom in simulated studies."""
-    least = evidence.attrs["level"] - COVERAGE_MARGIN
-    low: NDArray[np.bool_] = (evidence["expected_coverage"] < least).to_numpy()
+    min_coverage = evidence.attrs["level"] - COVERAGE_MARGIN
+    low: NDArray[np.bool_] = (evidence["expected_coverage"] < min_coverage).to_numpy()
     return low
 
 

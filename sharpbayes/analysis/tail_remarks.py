@@ -59,12 +59,12 @@ def describe_saturation(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     )
     # A tail consists of prompts, or of answers where there are several to a prompt.
     unit = evidence.attrs.get("tail_unit", "prompt")
-    which = f"Of the {format_count(size, f'tail {unit}')} of {model}, {count}"
+    subject = f"Of the {format_count(size, f'tail {unit}')} of {model}, {count}"
     if count == size:
         tail = f"The tail {unit}" if size == 1 else f"All {size} tail {unit}s"
-        which = f"{tail} of {model}"
+        subject = f"{tail} of {model}"
     sentence = (
-        f"{which} {'is' if count == 1 else 'are'} at the end of the scale, where epsilon decides "
+        f"{subject} {'is' if count == 1 else 'are'} at the end of the scale, where epsilon decides "
         f"and not the ratings: its {cvar} is {large}, {small}. Read it beside the "
         f"policy score, {float(worst['policy_score']):.3f}."
     )
@@ -85,13 +85,13 @@ def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     if not unseen.sizes["model"]:
         return
     names = unseen["model"].to_numpy().tolist()
-    whose = "its interval takes" if len(names) == 1 else "their intervals take"
+    clause = "its interval takes" if len(names) == 1 else "their intervals take"
     share, rise = (float(unseen[f"unseen_end_{name}"].max()) for name in ("share", "rise"))
     # A mean is the CVaR of a tail of all prompts.
     epsilon = evidence.attrs["epsilon"]
     of_mean = float(unseen_end_rise(unseen["unseen_end_share"].max(), alpha=0.0, epsilon=epsilon))
     yield (
-        f"No answer of {join_names(names)} is at the end of the scale, and {whose} for granted "
+        f"No answer of {join_names(names)} is at the end of the scale, and {clause} for granted "
         f"that there is none. As many prompts show none even where up to {share:.1%} of all have "
         f"one (at {format_percent(evidence.attrs['level'])} confidence): {cvar} would then be "
         f"higher by up to {rise:.1f}, the mean log-risk by up to {of_mean:.1f}."
@@ -108,11 +108,11 @@ def describe_categories(tolerance: xr.Dataset) -> Iterator[str]:
             categories.setdefault(models, []).append(label.partition(" ")[2])
     for models, names in categories.items():
         is_every = len(models) == tolerance.sizes["model"]
-        whose = "" if is_every else f" of {join_names(models)}"
+        of_models = "" if is_every else f" of {join_names(models)}"
         its, limit = ("its", "its limit is") if len(names) == 1 else ("their", "their limits are")
         tail = f"{its} tail{'s' * (len(names) > 1)}"
         yield (
-            f"The prompts of {join_names(names)} do not tell {tail}{whose}: {limit} not called "
+            f"The prompts of {join_names(names)} do not tell {tail}{of_models}: {limit} not called "
             f"kept{' there' * (not is_every)}."
         )
 

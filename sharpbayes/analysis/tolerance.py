@@ -196,11 +196,11 @@ def _tell_tails(by_category: Resampled, values: xr.DataArray) -> xr.DataArray:
 
     True of limits on all prompts: their tail is that of the group ``evidence``.
     """
-    told = xr.ones_like(values, dtype=bool)
+    is_supported = xr.ones_like(values, dtype=bool)
     for name, (plan, bootstrapped) in by_category.items():
-        is_about = told["threshold"] == f"category {name}"
-        told &= ~is_about | tells_tail(plan, bootstrapped.observed)
-    return told
+        is_about = is_supported["threshold"] == f"category {name}"
+        is_supported &= ~is_about | tells_tail(plan, bootstrapped.observed)
+    return is_supported
 
 
 def _shift_by_prompts(
@@ -264,9 +264,11 @@ def _widen_by_unseen(
     stays = has_width(interval) | interval.isnull()
     if bool(stays.all()):
         return interval
-    most = plan.ceiling if value.attrs["units"] == "nat" else 1.0
+    ceiling = plan.ceiling if value.attrs["units"] == "nat" else 1.0
     share = 1.0 - plan.weights.tail.alpha if value.name in CVARS else 1.0
     prompts = plan.fewest_prompts.clip(min=1.0)
-    fall, rise = unseen_change(value, units=prompts, share=share, most=most, error_rate=error_rate)
+    fall, rise = unseen_change(
+        value, units=prompts, share=share, ceiling=ceiling, error_rate=error_rate
+    )
     unseen = xr.concat([value - fall, value + rise], interval["bound"]).transpose(*interval.dims)
     return interval.where(stays, unseen)

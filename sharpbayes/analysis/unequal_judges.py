@@ -52,8 +52,8 @@ def count_trials(score: xr.DataArray) -> xr.DataArray:
     """
     number = (score >= 0).sum("trial")
     others = [dim for dim in number.dims if dim not in ("model", "judge")]
-    left: xr.DataArray = (1.0 / number.where(number > 0)).mean(others)
-    return 1.0 / left
+    noise_share: xr.DataArray = (1.0 / number.where(number > 0)).mean(others)
+    return 1.0 / noise_share
 
 
 def count_people(sub_index: xr.DataArray) -> xr.DataArray:
@@ -68,8 +68,8 @@ def count_people(sub_index: xr.DataArray) -> xr.DataArray:
     1.33
     """
     number = sub_index.notnull().any("dimension").sum("judge")
-    left: xr.DataArray = (1.0 / number.where(number > 0)).mean("prompt")
-    return 1.0 / left
+    noise_share: xr.DataArray = (1.0 / number.where(number > 0)).mean("prompt")
+    return 1.0 / noise_share
 
 
 def is_judged_unequally(evidence: xr.Dataset) -> bool:
@@ -120,15 +120,15 @@ def name_unequal_people(people: xr.DataArray) -> Iterator[str]:
     >>> next(name_unequal_people(people)).split(". ")[0]
     'Models were not labelled by as many people: an answer of old by 4 and one of new by 1'
     """
-    left = 1.0 / people
-    if float(left.max() - left.min()) > UNEQUAL_JUDGES:
-        most, least = people.idxmax("model").item(), people.idxmin("model").item()
+    noise_share = 1.0 / people
+    if float(noise_share.max() - noise_share.min()) > UNEQUAL_JUDGES:
+        more_labelled, less_labelled = people.idxmax("model").item(), people.idxmin("model").item()
         yield (
             "Models were not labelled by as many people: an answer of "
-            f"{most} by {float(people.max()):.2g} and one of {least} by {float(people.min()):.2g}. "
-            "Pooled scores of several people have less noise, and noise adds to harm, so that "
-            "models cannot be compared by people's labels. Let as many people label every model, "
-            "or name in `panel.people.raters` those who did."
+            f"{more_labelled} by {float(people.max()):.2g} and one of {less_labelled} by "
+            f"{float(people.min()):.2g}. Pooled scores of several people have less noise, and "
+            "noise adds to harm, so that models cannot be compared by people's labels. Let as many "
+            "people label every model, or name in `panel.people.raters` those who did."
         )
 
 
@@ -146,8 +146,9 @@ def describe_trials(trials: xr.DataArray) -> str:
     'ann scored an answer of new 5 times and one of old 1.2 times'
     """
     return "; ".join(
-        f"{judge} scored an answer of {model} {_times(most)} and one of {other} {_times(least)}"
-        for judge, most, model, least, other in _find_extremes(trials)
+        f"{judge} scored an answer of {model} {_times(largest)} and one of {other} "
+        f"{_times(smallest)}"
+        for judge, largest, model, smallest, other in _find_extremes(trials)
     )
 
 
@@ -155,8 +156,8 @@ def _find_extremes(number: xr.DataArray) -> Iterator[tuple[str, float, str, floa
     """Yield for each judge the largest number with its model, and the smallest with its own."""
     for judge in map(str, number["judge"].to_numpy()):
         row = number.sel(judge=judge)
-        most, least = float(row.max()), float(row.min())
-        yield judge, most, row.idxmax("model").item(), least, row.idxmin("model").item()
+        largest, smallest = float(row.max()), float(row.min())
+        yield judge, largest, row.idxmax("model").item(), smallest, row.idxmin("model").item()
 
 
 def _times(number: float) -> str:

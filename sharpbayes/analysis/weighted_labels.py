@@ -60,17 +60,21 @@ def check_rater_labels(data: CrowdData, weights: SpecFile[Weights]) -> None:
     SpecError.raise_any(problems)
 
 
-def _unmatched(shares: Iterable[str], known: Sequence[str], who: str, what: str) -> Iterator[str]:
+def _unmatched(
+    shares: Iterable[str], known: Sequence[str], unit: str, attribute: str
+) -> Iterator[str]:
     """Shares of labels that nobody has, and labels without a share."""
     named = [*shares]
-    yield from _unknown(named, known, who, what)
+    yield from _unknown(named, known, unit, attribute)
     if absent := [repr(name) for name in known if name not in named]:
-        yield f"no share of {join_names(absent)}; every {what} in the data needs one"
+        yield f"no share of {join_names(absent)}; every {attribute} in the data needs one"
 
 
-def _unknown(names: Iterable[str], known: Sequence[str], who: str, what: str) -> Iterator[str]:
+def _unknown(
+    names: Iterable[str], known: Sequence[str], unit: str, attribute: str
+) -> Iterator[str]:
     """Names that no prompt or rater has, with those that there are."""
     for name in names:
         if name not in known:
             alternatives = f"there are {format_list(known)}{did_you_mean(name, known)}"
-            yield f"no {who} has the {what} {name!r}, {alternatives}"
+            yield f"no {unit} has the {attribute} {name!r}, {alternatives}"

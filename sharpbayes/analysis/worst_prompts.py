@@ -6,7 +6,7 @@ import xarray as xr
 from sharpbayes.analysis.profile_plan import ProfilePlan, normalise_scores
 
 # Prompts of a model that are kept, the worst first.
-MOST_PROMPTS = 5
+MAX_PROMPTS = 5
 ANSWERS = ("sample",)
 
 
@@ -29,7 +29,7 @@ def worst_prompts(plan: ProfilePlan) -> xr.Dataset:
 def _rank_prompts(plan: ProfilePlan, means: xr.Dataset) -> xr.Dataset:
     """The worst prompts of one model."""
     risk = means["log_risk"].to_numpy()
-    order = np.argsort(-np.nan_to_num(risk, nan=-np.inf), kind="stable")[:MOST_PROMPTS]
+    order = np.argsort(-np.nan_to_num(risk, nan=-np.inf), kind="stable")[:MAX_PROMPTS]
     worst = means.isel(prompt=order)
     part = worst["log_risk_part"].transpose("prompt", "dimension")
     place = part.fillna(-np.inf).argmax("dimension")

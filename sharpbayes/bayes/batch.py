@@ -15,7 +15,7 @@ from sharpbayes.execution.processors import cpu_count
 from sharpbayes.execution.threads import thread_map
 
 # Points that are worth a thread.
-LEAST_POINTS = 16
+MIN_POINTS = 16
 
 
 class BatchKernel:
@@ -57,7 +57,7 @@ def _row(array: Floats, row: int) -> int:
 
 def _fill_rows(fill: Callable[[int], None], count: int) -> None:
     """Call a function with each row; ctypes leaves the lock of Python while machine code runs."""
-    threads = min(cpu_count(), -(-count // LEAST_POINTS))
+    threads = min(cpu_count(), -(-count // MIN_POINTS))
     if threads <= 1:
         for row in range(count):
             fill(row)

@@ -10,8 +10,8 @@ import xarray as xr
 from sharpbayes.bayes.design.design import Design, Floats, dim_name, rating_dim
 from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.design.size import (
-    MOST_LABELLED,
-    MOST_PRIOR_DRAWS,
+    MAX_LABELLED,
+    MAX_PRIOR_DRAWS,
     count_predictive_draws,
     count_prior_draws,
     keeps_ratings,
@@ -112,7 +112,7 @@ def complete_groups(
     groups["log_prior"] = round_draws(log_prior(groups["posterior"], tuned))
     if sampler.predictive_draws:
         progress(Phase.REPLICATION)
-        size = min(sampler.predictive_draws, MOST_PRIOR_DRAWS)
+        size = min(sampler.predictive_draws, MAX_PRIOR_DRAWS)
         groups |= _sample_prior(tuned, draws=size, seed=seeds[2])
         groups["prior"] = _round_parameters(groups["prior"], tuned)
         number = count_predictive_draws(tuned.n_ratings, sampler.predictive_draws)
@@ -247,7 +247,7 @@ def _rating_labels(ratings: Ratings, design: Design) -> dict[str, dict[str, Any]
 
     All groups share these texts in memory.
     """
-    if design.n_ratings > MOST_LABELLED:
+    if design.n_ratings > MAX_LABELLED:
         return {rating_dim(scale.name): {} for scale in design.scales}
     return {
         (dim := rating_dim(scale.name)): {

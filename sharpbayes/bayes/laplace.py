@@ -35,14 +35,14 @@ PROBES = 32
 EFFECTS_REACHED, TOP_REACHED = 1e-8, 0.25
 # Largest slope by a scaled top-level parameter where second differences take over.
 NEAR = 0.3
-MOST_STEPS, MOST_OUTER_STEPS, SMALLEST_STEP = 60, 60, 1e-3
+MAX_STEPS, MAX_OUTER_STEPS, MIN_STEP = 60, 60, 1e-3
 # A step is good if it gains this share of what a quadratic would; a factor is used again while
 # the distance falls by this much.
 GAIN, PROGRESS = 0.1, 0.3
 FIRST_RIDGE, RIDGE_FACTOR = 0.01, 4.0
 # Spreads of a trial run by which the first step is scaled.
 NARROWEST, WIDEST = 0.05, 1.0
-MOST_CORRECTIONS = 3
+MAX_CORRECTIONS = 3
 TINY = float(np.finfo(float).tiny)
 
 NO_MODE = "the approximation has no mode: {}; fit without --preview"
@@ -99,7 +99,7 @@ def approximate(layout: ParameterLayout, starts: Floats) -> Laplace:
         search.require_concave(np.eye(0))
         return Laplace(search.kernel, search.top, search.rest, search.latest, np.eye(0))
     search.climb(np.clip(starts[:, search.top].std(axis=0), NARROWEST, WIDEST))
-    for _ in range(MOST_CORRECTIONS):
+    for _ in range(MAX_CORRECTIONS):
         gradient, precision = search.curvature()
         search.require_concave(precision)
         step = np.linalg.solve(precision, gradient)
@@ -138,7 +138,7 @@ class _Search:
             np.zeros(len(first)),
             jac=True,
             method="BFGS",
-            options={"maxiter": MOST_OUTER_STEPS, "gtol": NEAR},
+            options={"maxiter": MAX_OUTER_STEPS, "gtol": NEAR},
         )
         self.move(first + best.x * spread - self.latest.point[self.top])
 
@@ -166,7 +166,7 @@ class _Search:
         With it come the log density there and its gradient.
         """
         distance = np.inf
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             density, gradient = self._density_at(point)
             is_fresh = factor is None
             if factor is None:
@@ -188,7 +188,7 @@ class _Search:
     ) -> tuple[Floats | None, float]:
         """Return a point of larger density along a step, and the share of the step."""
         length = 1.0
-        while length > SMALLEST_STEP:
+        while length > MIN_STEP:
             further = point.copy()
             further[self.rest] += length * step
             value, _ = self._density_at(further)
@@ -210,15 +210,17 @@ class _Search:
         precision = second[:, self.rest]
         return (precision + precision.T) / 2.0, second[:, self.top]
 
-    def marginal_gradient(self, at: Conditional) -> Floats:
+    def marginal_gradient(self, conditional: Conditional) -> Floats:
         """Return the gradient of log p(t | y).
 
         The derivative of -1/2 log det A by a coordinate is half the mean of its third derivatives
         along draws of the normal with precision A; the effects move with t.
         """
-        third = self._third_along(at.point, at.gradient, _divide_factor(at.factor, self.probes))
-        moved: Floats = at.cross.T @ _solve(at.factor, third[self.rest])
-        total: Floats = at.gradient[self.top] + third[self.top] - moved
+        third = self._third_along(
+            conditional.point, conditional.gradient, _divide_factor(conditional.factor, self.probes)
+        )
+        moved: Floats = conditional.cross.T @ _solve(conditional.factor, third[self.rest])
+        total: Floats = conditional.gradient[self.top] + third[self.top] - moved
         return total
 
     def _third_along(self, point: Floats, gradient: Floats, scatter: Floats) -> Floats:
@@ -264,8 +266,8 @@ class _Search:
         right = third[self.rest]
         solution = _solve(factor, right)
         size = max(float(np.sqrt(right @ solution)), TINY)
-        left = size * self._precision_times(point, solution[None] / size)[0]
-        solution += _solve(factor, right - left)
+        moved_right = size * self._precision_times(point, solution[None] / size)[0]
+        solution += _solve(factor, right - moved_right)
         total: Floats = gradient[self.top] + third[self.top]
         return total - self._cross_times(point, gradient, solution)
 
@@ -284,8 +286,8 @@ class _Search:
         values, vectors = np.linalg.eigh(precision)
         if len(values) and values[0] <= 0.0:
             name = self.names[self.top[np.argmax(np.abs(vectors[:, 0]))]]
-            what = f"the density does not fall on both sides of its end along {name}"
-            raise NoModeError(NO_MODE.format(what))
+            problem = f"the density does not fall on both sides of its end along {name}"
+            raise NoModeError(NO_MODE.format(problem))
 
 
 def _factorise(precision: Floats) -> tuple[Floats, bool]:

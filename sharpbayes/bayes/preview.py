@@ -22,7 +22,7 @@ from sharpbayes.spec.study import Sampler
 # Draws of the approximation. They are independent of each other.
 CHAINS, DRAWS = 4, 250
 # Coordinates of which all second derivatives are kept: a matrix of 200 MB.
-MOST_COORDINATES = 5000
+MAX_COORDINATES = 5000
 PLACE = "--preview"
 
 
@@ -31,9 +31,9 @@ def require_preview(design: Design) -> None:
     if unsupported := design.unsupported_by_kernel:
         message = f"the kernel does not support {format_list(unsupported)}; fit without {PLACE}"
         raise SpecError.at(PLACE, message)
-    if (number := parameter_layout(design).size) > MOST_COORDINATES:
+    if (number := parameter_layout(design).size) > MAX_COORDINATES:
         message = (
-            f"{number} parameters, the approximation takes {MOST_COORDINATES} at most; "
+            f"{number} parameters, the approximation takes {MAX_COORDINATES} at most; "
             f"fit without {PLACE}"
         )
         raise SpecError.at(PLACE, message)

@@ -20,9 +20,9 @@ from sharpbayes.spec.study import Sampler
 # Chains that begin at draws of an earlier fit have their step size and scales after so many steps.
 WARM_TUNE = 100
 # Draws of the earlier fit among which each chain has its start.
-MOST_STARTS = 100
+MAX_STARTS = 100
 # Draws of the earlier fit that non-centring weights follow from.
-MOST_JUDGED = 1000
+MAX_JUDGED = 1000
 # How an update came to its draws.
 WEIGHTED, SAMPLED, AFRESH = "importance sampling", "chains", "fresh chains"
 # Lengths below this one have another so many times as long after them.
@@ -104,9 +104,9 @@ def start_from(
     Starts are coordinates of earlier draws, (start, coordinate). New levels begin at the middle of
     their prior.
     """
-    weights = find_weights(thin(earlier.posterior, draws=MOST_JUDGED), earlier.design)
+    weights = find_weights(thin(earlier.posterior, draws=MAX_JUDGED), earlier.design)
     tuned = set_weights(design, ratings, model, weights)
-    draws = thin(earlier.posterior, draws=MOST_STARTS)
+    draws = thin(earlier.posterior, draws=MAX_STARTS)
     labels = {
         f"{name}{end}": list(levels)
         for name, levels in tuned.coords.items()

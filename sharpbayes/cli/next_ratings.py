@@ -77,8 +77,8 @@ def _read_prices(texts: list[str]) -> dict[str, float]:
         name, sign, value = text.partition("=")
         price = parse_number(value)
         if price is None:
-            what = f"no number {value!r}" if sign else "no price"
-            message = f"{what}, must be name=price, such as judge=0.05"
+            problem = f"no number {value!r}" if sign else "no price"
+            message = f"{problem}, must be name=price, such as judge=0.05"
             raise SpecError.at("--cost", message, key=name)
         prices[name.strip()] = price
     return prices

@@ -72,11 +72,11 @@ def make_factor(values: pd.Series) -> Factor:
 
 def take_chunked(values: NDArray[Any], positions: NDArray[np.integer]) -> NDArray[Any]:
     """Return ``values[positions]`` in chunks: NumPy copies positions of 32 bits as ones of 64."""
-    taken = np.empty(positions.shape, values.dtype)
+    result = np.empty(positions.shape, values.dtype)
     for start in range(0, positions.size, ROWS):
         rows = slice(start, start + ROWS)
-        taken[rows] = values[positions[rows]]
-    return taken
+        result[rows] = values[positions[rows]]
+    return result
 
 
 def sort_labels(labels: Sequence[str]) -> list[str]:
@@ -157,7 +157,7 @@ class ColumnParser:
             self.add_problem(values.name, message)
         return take_chunked(array, codes)
 
-    def take_constant(self, values: pd.Series, owner: Factor, *, what: str) -> Texts:
+    def take_constant(self, values: pd.Series, owner: Factor, *, unit: str) -> Texts:
         """Return the one value that a column has for each label of its owner."""
         codes, texts = factorize(values)
         lowest = np.full(len(owner.labels), len(texts))
@@ -168,21 +168,21 @@ class ColumnParser:
         if mixed.size:
             labels = format_list([owner.labels[position] for position in mixed])
             cells = describe_mixture(values[owner.codes == mixed[0]])
-            message = f"{format_count(mixed.size, what)} with more than one value: {labels}"
+            message = f"{format_count(mixed.size, unit)} with more than one value: {labels}"
             first = f"{owner.labels[mixed[0]]} has " if mixed.size > 1 else ""
             self.add_problem(values.name, f"{message}; {first}{cells}")
         self.check_lengths(texts, len(owner.labels), column=str(values.name))
         return take_chunked(np.array(texts, dtype=np.str_), highest)
 
     def check_duplicates(
-        self, keys: pd.DataFrame, *, what: str, suggest: Callable[[], str] = str
+        self, keys: pd.DataFrame, *, record: str, suggest: Callable[[], str] = str
     ) -> None:
         """Check that no two rows have the same keys; ``suggest`` says what a study may write."""
         repeated = np.flatnonzero(keys.duplicated())
         if repeated.size:
             first = ", ".join(f"{name} {value!r}" for name, value in keys.iloc[repeated[0]].items())
             verb = "repeats" if repeated.size == 1 else "repeat"
-            count = f"{format_count(repeated.size, 'row')} {verb} {what}"
+            count = f"{format_count(repeated.size, 'row')} {verb} {record}"
             message = f"{count}: {format_rows(keys.index[repeated])}; the first is {first}"
             self.add_problem(", ".join(map(str, keys.columns)), message + suggest())
 
@@ -201,11 +201,11 @@ class ColumnParser:
     def check_lengths(self, texts: Sequence[str], count: int, *, column: str) -> None:
         """Check that labels fit into memory: in an array each takes as much as the longest."""
         longest = max(map(len, texts), default=0)
-        what = f"column {column!r}: {count:,} labels, the longest of {longest:,} characters,"
-        refuse_excess(self.path, CHARACTER_BYTES * longest * count, what)
+        description = f"column {column!r}: {count:,} labels, the longest of {longest:,} characters,"
+        refuse_excess(self.path, CHARACTER_BYTES * longest * count, description)
 
     def check_names(
-        self, names: Iterable[str], labels: Sequence[str], *, column: str, what: str
+        self, names: Iterable[str], labels: Sequence[str], *, column: str, kind: str
     ) -> None:
         """Check that names are among the labels of a column."""
         known = {*labels}
@@ -213,7 +213,7 @@ class ColumnParser:
         for number, name in enumerate(absent):
             near = did_you_mean(name, labels) if number < MAX_HINTS else ""
             hint = f"there are {format_list(labels)}{near}"
-            self.add_problem(column, f"no {what} {name!r}, {hint}")
+            self.add_problem(column, f"no {kind} {name!r}, {hint}")
 
 
 def _find_score(text: str, scale: Scale) -> int:
@@ -289,7 +289,7 @@ def rename_labels(table: pd.DataFrame, file: DataFile, path: Path) -> pd.DataFra
             parser.add_problem(column, f"no such column to rename labels of, {known}")
             continue
         codes, texts = factorize(table[column])
-        parser.check_names(labels, texts, column=column, what="label to rename,")
+        parser.check_names(labels, texts, column=column, kind="label to rename,")
         merged, categories = factorize(pd.Series([labels.get(t, t) for t in texts], dtype=object))
         values = pd.Categorical.from_codes(merged[codes], dtype=pd.CategoricalDtype(categories))
         renamed[column] = pd.Series(values, index=table.index)
@@ -305,7 +305,7 @@ def join_columns(
     side: SideTable | None,
     base: Path,
     parser: ColumnParser,
-    what: str,
+    unit: str,
 ) -> dict[str, Texts]:
     """Return the value of each named column for every label of its owner.
 
@@ -314,7 +314,7 @@ def join_columns(
     call a label of the owner ``what``.
     """
     of_side, side_names = (
-        ({}, []) if side is None else _read_side_table(side, owner, base, what, names)
+        ({}, []) if side is None else _read_side_table(side, owner, base, unit, names)
     )
     known = [*dict.fromkeys([*map(str, table.columns), *side_names])]
     values: dict[str, Texts] = {}
@@ -322,10 +322,10 @@ def join_columns(
         if name in of_side:
             values[name] = of_side[name]
         elif name in table.columns:
-            values[name] = parser.take_constant(table[name], owner, what=what)
+            values[name] = parser.take_constant(table[name], owner, unit=unit)
         else:
             where = f" here or in {side.data}" if side is not None else ""
-            message = f"no such column of {what}s{where}, the columns are {', '.join(known)}"
+            message = f"no such column of {unit}s{where}, the columns are {', '.join(known)}"
             parser.add_problem(name, message + did_you_mean(name, known))
     parser.raise_problems()
     return values
@@ -345,14 +345,14 @@ def join_texts(name: str | None, *, owner: Factor, table: pd.DataFrame, **source
 
 
 def _read_side_table(
-    side: SideTable, owner: Factor, base: Path, what: str, wanted: Sequence[str]
+    side: SideTable, owner: Factor, base: Path, unit: str, wanted: Sequence[str]
 ) -> tuple[dict[str, Texts], list[str]]:
     """Read some columns of a side table, rows in the order of the owner's labels, and all names."""
     table = load_side_table(side, base)
     rows = pd.Index(table[side.key]).get_indexer(list(owner.labels))
     absent = [label for label, row in zip(owner.labels, rows, strict=True) if row < 0]
     if absent:
-        message = f"{format_count(len(absent), what)} without a row here: {format_list(absent)}"
+        message = f"{format_count(len(absent), unit)} without a row here: {format_list(absent)}"
         raise DataError.at(base / side.data, message, key=side.key)
     names = [str(name) for name in table.columns]
     return {n: take_texts(table[n], rows, base / side.data) for n in names if n in wanted}, names
@@ -364,7 +364,7 @@ def load_side_table(side: SideTable, base: Path, *roles: tuple[str, str]) -> pd.
     table = read_table(base, side.data, side.layout, dialect=side.dialect, roles=columns)
     table = rename_labels(table, side, base / side.data)
     parser = ColumnParser(base / side.data, side.dialect)
-    parser.check_duplicates(table[[side.key]], what="a key")
+    parser.check_duplicates(table[[side.key]], record="a key")
     parser.raise_problems()
     return table
 
@@ -382,6 +382,8 @@ def check_side_tables(
 def take_texts(values: pd.Series, rows: NDArray[np.integer], path: Path) -> Texts:
     """Return some cells of a column as an array, each as wide as the longest."""
     longest = int(values.astype(str).str.len().max())
-    what = f"column {values.name!r}: {len(rows):,} texts, the longest of {longest:,} characters,"
-    refuse_excess(path, CHARACTER_BYTES * longest * len(rows), what)
+    description = (
+        f"column {values.name!r}: {len(rows):,} texts, the longest of {longest:,} characters,"
+    )
+    refuse_excess(path, CHARACTER_BYTES * longest * len(rows), description)
     return values.iloc[rows].to_numpy(dtype=np.str_)

@@ -112,9 +112,9 @@ def _read_ratings(
         check_side_tables(sides.values(), base, problems)
     DataError.raise_any(problems)
     table, score, time, item, rater, kept, counts = rows
-    of_items: dict[str, Any] = {"owner": item, "side": crowd.items, "what": "item"}
+    of_items: dict[str, Any] = {"owner": item, "side": crowd.items, "unit": "item"}
     of_items |= {"table": table, "base": base}
-    of_raters = of_items | {"owner": rater, "side": crowd.raters, "what": "rater"}
+    of_raters = of_items | {"owner": rater, "side": crowd.raters, "unit": "rater"}
     with collect():
         item_columns = join_columns(list(crowd.by), parser=make_parser(), **of_items)
     with collect():
@@ -177,7 +177,7 @@ def _read_rows(
     item, rater = (make_factor(table[column]) for column in keys)
     rows, repeated = _order_by_item(item.codes, rater.codes, last=crowd.duplicates == "last")
     if crowd.duplicates == "error" and repeated.any():
-        parser.check_duplicates(table[keys].astype(str), what="a rating of an item by a rater")
+        parser.check_duplicates(table[keys].astype(str), record="a rating of an item by a rater")
     parser.raise_problems()
     missing = int((score < 0).sum())
     kept = rows if not missing and not repeated.any() else rows[(score[rows] >= 0) & ~repeated]
@@ -280,7 +280,7 @@ def _read_expert_table(crowd: Crowd, base: Path, *, as_design: bool) -> _ExpertT
     table = read_table(base, file.data, dialect=file.dialect, roles=roles.model_dump().items())
     table = rename_labels(table, file, base / file.data)
     label = _parse_scores(table[roles.label], FLAG, parser, as_design=as_design)
-    parser.check_duplicates(table[[roles.item, roles.expert]], what="a label")
+    parser.check_duplicates(table[[roles.item, roles.expert]], record="a label")
     parser.raise_problems()
     return _ExpertTable(table[roles.item], table[roles.expert], label, parser)
 

@@ -53,15 +53,15 @@ def describe_own_judges(pairs: Pairs) -> str:
     'The judge gpt4 scores its own answers'
     """
     names = list(dict.fromkeys(judge for judge, _ in pairs))
-    subject, whose, they_favour = f"The judge {names[0]} scores", "its", "it favours"
+    subject, possessive, they_favour = f"The judge {names[0]} scores", "its", "it favours"
     if len(names) > 1:
-        subject, whose, they_favour = (
+        subject, possessive, they_favour = (
             f"The judges {join_names(names)} score",
             "their",
             "they favour",
         )
     by_name = all(is_same_name(*pair) for pair in pairs)
-    of_family = "" if by_name else f" or those of {whose} family"
+    of_family = "" if by_name else f" or those of {possessive} family"
     declared = "" if of_family else "with `[panel.families]` in the study "
     remedy = f"{declared}{HELP.format(they_favour)}"
-    return f"{subject} {whose} own answers{of_family}: {remedy}"
+    return f"{subject} {possessive} own answers{of_family}: {remedy}"

@@ -84,7 +84,7 @@ def read_panel(
         judges = list_pooled_judges(panel, ratings.labels["judge"])
         with collect():
             ratings = add_people(ratings, panel, panel.people, judges, base, as_design=as_design)
-    of_prompts: dict[str, Any] = {"owner": factors["prompt"], "what": "prompt"}
+    of_prompts: dict[str, Any] = {"owner": factors["prompt"], "unit": "prompt"}
     of_prompts |= {"table": table, "side": panel.prompts, "base": base}
     with collect():
         prompt_text = join_texts(panel.roles.text, parser=make_parser(), **of_prompts)
@@ -146,7 +146,7 @@ def _check_cells(
         order = {role: name for role, name in roles.model_dump().items() if (role, name) in written}
         return "" if roles.trial else suggest_trials(table, cell, order, used)
 
-    parser.check_duplicates(table[cell], what="a cell", suggest=suggest)
+    parser.check_duplicates(table[cell], record="a cell", suggest=suggest)
 
 
 def _make_factors(table: pd.DataFrame, panel: Panel, keys: Mapping[str, str]) -> dict[str, Factor]:
@@ -167,7 +167,7 @@ def _keep_judges(table: pd.DataFrame, panel: Panel, parser: ColumnParser) -> pd.
     named |= {*(panel.judges or ()), *([panel.reference] if panel.reference is not None else ())}
     column = panel.roles.judge
     judges = sorted(str(name) for name in table[column].unique())
-    parser.check_names(named, judges, column=column, what="judge")
+    parser.check_names(named, judges, column=column, kind="judge")
     if panel.reference is not None and judges == [panel.reference]:
         parser.add_problem(column, "the only judge is the reference: none to pool")
     parser.raise_problems()
@@ -184,7 +184,7 @@ def _parse_cells(
     indicator, of_row = None, panel.roles.indicator
     if of_row is not None:
         known = sorted(set(table[of_row]))
-        parser.check_names(names, known, column=of_row, what="row of indicator")
+        parser.check_names(names, known, column=of_row, kind="row of indicator")
         indicator = pd.Index(names).get_indexer(pd.Index(table[of_row]))
     shape = tuple(len(factor.labels) for factor in factors.values())
     cells = math.prod(shape) * len(panel.full_indicators)

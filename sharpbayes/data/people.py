@@ -94,10 +94,10 @@ def read_people(people: People, base: Path, parser: ColumnParser) -> pd.DataFram
     selected = people.raters if people.roles.rater is not None else None
     if selected is not None:
         raters = sorted(set(table[named["rater"]]))
-        parser.check_names(selected, raters, column=named["rater"], what="rater")
+        parser.check_names(selected, raters, column=named["rater"], kind="rater")
         parser.raise_problems()
     parser.check_filled(table, keys)
-    parser.check_duplicates(table[keys], what="a rating")
+    parser.check_duplicates(table[keys], record="a rating")
     return table if selected is None else table[table[named["rater"]].isin(selected)]
 
 
@@ -166,8 +166,8 @@ def check_families(ratings: PanelRatings, panel: Panel, parser: ColumnParser) ->
     families, labels = panel.families.values(), ratings.labels
     models = {name for family in families for name in family.models}
     judges = {name for family in families for name in family.judges}
-    parser.check_names(models, labels["model"], column=panel.roles.model, what="model")
-    parser.check_names(judges, labels["judge"], column=panel.roles.judge, what="judge")
+    parser.check_names(models, labels["model"], column=panel.roles.model, kind="model")
+    parser.check_names(judges, labels["judge"], column=panel.roles.judge, kind="judge")
     parser.raise_problems()
 
 

@@ -23,7 +23,7 @@ REPEATED = {
 class Repeats(NamedTuple):
     """How often something was repeated: fewest, on average and most, over so many cells."""
 
-    what: str
+    description: str
     role: str
     fewest: int
     mean: float

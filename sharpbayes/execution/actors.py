@@ -78,12 +78,12 @@ class ClusterActors[A, B, C]:
         """Forget objects that are lost, unless another thread has built them again."""
         self._refuse(losses)
         with self._lock:
-            gone = [n for n, actor in lost.items() if self._actors.get(n) is actor]
-            for number in gone:
+            dropped = [n for n, actor in lost.items() if self._actors.get(n) is actor]
+            for number in dropped:
                 del self._actors[number]
-        if gone:
+        if dropped:
             self.cluster.progress(
-                f"{self.cluster.address}: {format_count(len(gone), 'part')} of "
+                f"{self.cluster.address}: {format_count(len(dropped), 'part')} of "
                 f"{len(self.arguments)} lost: built again"
             )
 

@@ -33,12 +33,12 @@ class Forecast:
     Attributes:
         expected: Seconds of each phase on an idle machine.
         load: How many times longer everything takes because of what else the machine does.
-        taken: Seconds that each finished phase took.
+        durations: Seconds that each finished phase took.
     """
 
     expected: Mapping[Phase, float]
     load: float = 1.0
-    taken: dict[Phase, float] = field(default_factory=dict)
+    durations: dict[Phase, float] = field(default_factory=dict)
 
     @cached_property
     def deviates(self) -> NDArray[np.float64]:
@@ -61,10 +61,10 @@ class Forecast:
 
     def _pace(self) -> tuple[float, float]:
         """Mean and sd of the logarithm of the pace, given what finished phases took."""
-        known = [p for p, seconds in self.taken.items() if self.expected.get(p) and seconds > 0]
+        known = [p for p, seconds in self.durations.items() if self.expected.get(p) and seconds > 0]
         # A phase of a moment says little: the sd of its logarithm grows as it gets short.
         spread = [_sd_of(p) + 0.5 / max(self.expected[p], 0.1) for p in known]
-        logs = [np.log(self.taken[p] / self.expected[p]) for p in known]
+        logs = [np.log(self.durations[p] / self.expected[p]) for p in known]
         precision = PACE_SD**-2 + sum(sd**-2 for sd in spread)
         weighted = np.log(self.load) * PACE_SD**-2
         weighted += sum(log * sd**-2 for log, sd in zip(logs, spread, strict=True))
@@ -113,8 +113,8 @@ class RunClock:
         """Begin a phase, and keep what the one before took."""
         now = time.monotonic()
         if self.began:
-            earlier = self.forecast.taken.get(self.phase, 0.0)
-            self.forecast.taken[self.phase] = earlier + now - self.began
+            earlier = self.forecast.durations.get(self.phase, 0.0)
+            self.forecast.durations[self.phase] = earlier + now - self.began
         self.phase, self.began, self.share = phase, now, 0.0
 
     def left(self) -> tuple[float, float]:

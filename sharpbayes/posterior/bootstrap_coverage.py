@@ -16,7 +16,7 @@ from sharpbayes.posterior.replicates import Categories, pool_replicates
 
 # The population has so many times the prompts of the study.
 POPULATION = 20
-MOST_REPLICATES = 1000
+MAX_REPLICATES = 1000
 # Separates the random streams of these studies from those of the fits.
 STREAM = 0xB007
 COVERED = tuple(metric.name for metric in METRICS if metric.compared)
@@ -70,7 +70,7 @@ def bootstrap_coverage(
 def _with_fewer_replicates(plan: ProfilePlan) -> ProfilePlan:
     """The plan with at most so many resamples."""
     boot = plan.study.spec.bootstrap
-    fewer = boot.model_copy(update={"replicates": min(boot.replicates, MOST_REPLICATES)})
+    fewer = boot.model_copy(update={"replicates": min(boot.replicates, MAX_REPLICATES)})
     spec = plan.study.spec.model_copy(update={"bootstrap": fewer})
     return replace(plan, study=replace(plan.study, spec=spec))
 

@@ -117,8 +117,8 @@ def _name_copies(remedy: str, ratings: Ratings) -> str:
         return remedy
     first, second, same, shared = copies
     names = f"{rater.labels[first]} and {rater.labels[second]}"
-    who = f"Two raters, likeliest {names} (equal on {same} of {shared} items that both rated),"
-    return remedy.replace("Two raters", who, 1)
+    subject = f"Two raters, likeliest {names} (equal on {same} of {shared} items that both rated),"
+    return remedy.replace("Two raters", subject, 1)
 
 
 def dependence_checks(
@@ -193,14 +193,14 @@ def _panel_statistics(design: Design, ratings: Ratings, categories: Categories) 
     answer = model.codes * len(prompt.labels) + prompt.codes
     judged = judge.codes >= 0
 
-    def tabulate(column: str, rows: NDArray[np.bool_], who: Codes) -> xr.DataArray:
-        factor, names = factors[column], [*judge.labels, PEOPLE][: who.max() + 1]
-        codes = [codes[rows] for codes in (answer, factor.codes, who)]
+    def tabulate(column: str, rows: NDArray[np.bool_], judge_code: Codes) -> xr.DataArray:
+        factor, names = factors[column], [*judge.labels, PEOPLE][: judge_code.max() + 1]
+        codes = [codes[rows] for codes in (answer, factor.codes, judge_code)]
         means = _mean_by(values[:, rows], codes, (answers, len(factor.labels), len(names)))
         return xr.DataArray(means, {"judge": names}, ("draw", "answer", column, "judge"))
 
-    who = np.where(judged, judge.codes, len(judge.labels))
-    by_dimension = tabulate("dimension", who >= 0, who)
+    judge_code = np.where(judged, judge.codes, len(judge.labels))
+    by_dimension = tabulate("dimension", judge_code >= 0, judge_code)
     scores = by_dimension.sel(judge=list(judge.labels))
     statistics = {"halo": halo(tabulate("indicator", judged, judge.codes))}
     if len(judge.labels) >= MIN_JUDGES:

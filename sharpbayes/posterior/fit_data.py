@@ -59,8 +59,8 @@ def _take_draws(posterior: xr.Dataset, predictive: xr.Dataset) -> xr.Dataset:
         joined = np.stack(rows, axis=values.dims.index("chain"))
         return xr.Variable(values.dims, joined, values.attrs)
 
-    taken = {name: take(values.variable) for name, values in posterior.data_vars.items()}
-    return posterior.drop_vars(list(taken)).sel(labels).assign(taken)
+    variables = {name: take(values.variable) for name, values in posterior.data_vars.items()}
+    return posterior.drop_vars(list(variables)).sel(labels).assign(variables)
 
 
 def _require_terms(posterior: xr.Dataset, design: Design) -> None:

@@ -107,23 +107,23 @@ def choose_purchases(difference: Floats, offers: Offers, number: int) -> Iterato
     if not slopes.any():  # so far apart that only their order by size is left
         slopes = np.ones(len(slopes))
     d, h = (x - x.mean(0) for x in (difference, offers.mean.copy()))
-    draws, left, units = len(d), np.ones(h.shape[1], dtype=bool), list[int]()
+    draws, available, units = len(d), np.ones(h.shape[1], dtype=bool), list[int]()
     for _ in range(number):
         total = (h**2).mean(0) + offers.variance
         with np.errstate(divide="ignore", invalid="ignore"):
             gains = slopes[:, None] * (d.T @ h / draws) ** 2 / total
-        gains = np.where(left & (total > 0), gains, -1.0)
+        gains = np.where(available & (total > 0), gains, -1.0)
         by_cost = gains.sum(0) / np.maximum(offers.cost, FREE)
-        best = int(by_cost.argmax()) if left.any() else 0
+        best = int(by_cost.argmax()) if available.any() else 0
         unit = _best_unit(offers.populations, slopes, units)
-        if unit is not None and (not left.any() or unit[1] > by_cost[best]):
+        if unit is not None and (not available.any() or unit[1] > by_cost[best]):
             units.append(unit[0].number)
             yield unit[0]
-        elif not left.any():
+        elif not available.any():
             return
         else:
             yield Purchase(best, int(gains[:, best].argmax()), float(gains[:, best].sum()))
-            left[best] = False
+            available[best] = False
             d, h = _update(d, h, best, offers.variance[best])
 
 
@@ -134,10 +134,10 @@ def _best_unit(
     if populations is None:
         return None
     counts = populations.count(units)
-    now = np.diag(populations.explains(counts))
+    current = np.diag(populations.explains(counts))
     gains = np.stack(
         [
-            slopes * (np.diag(populations.explains(counts + more)) - now)
+            slopes * (np.diag(populations.explains(counts + more)) - current)
             for more in np.eye(len(counts), dtype=np.int64)
         ]
     )
@@ -223,5 +223,5 @@ def expected_gain(difference: Floats, explained: Floats) -> float:
     shares, directions = np.linalg.eigh((share + share.T) / 2)
     width = np.sqrt(np.clip(shares, 0.0, 1.0))
     matched = mean + whitened @ (directions * width) @ directions.T * root @ vectors.T
-    now = max(0.0, float((-mean).max()))
-    return max(0.0, float(np.maximum(0.0, (-matched).max(1)).mean()) - now)
+    current_loss = max(0.0, float((-mean).max()))
+    return max(0.0, float(np.maximum(0.0, (-matched).max(1)).mean()) - current_loss)

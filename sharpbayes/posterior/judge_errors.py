@@ -37,9 +37,9 @@ def judge_errors(
     """
     draws: dict[str, xr.DataArray] = {}
     for term in design.terms_of("location"):
-        who = error_column(term.dims)
-        if who is not None and NAMES[who] not in draws:
-            draws[NAMES[who]] = _mean_variance(posterior, term) ** 0.5
+        source = error_column(term.dims)
+        if source is not None and NAMES[source] not in draws:
+            draws[NAMES[source]] = _mean_variance(posterior, term) ** 0.5
     if NAMES[MACHINE] in draws and design.likelihood == "cumulative":
         covariance = error_covariance(posterior, design, ratings)
         draws["effective_judges"] = count_independent(covariance)
@@ -70,9 +70,9 @@ def error_covariance(posterior: xr.Dataset, design: Design, ratings: Ratings) ->
     same = xr.DataArray(np.eye(len(labels)), {"judge": labels, "other_judge": labels})
     total = same * noise
     for term in design.terms_of("location"):
-        who = next((name for name in WHO[::-1] if name in term.dims), None)
-        if who is not None and ANSWER & set(term.dims):
-            code = _code_of_judges(ratings, who)
+        source = next((name for name in WHO[::-1] if name in term.dims), None)
+        if source is not None and ANSWER & set(term.dims):
+            code = _code_of_judges(ratings, source)
             shared = (code[:, None] == code) & (code >= 0)
             total = total + same.copy(data=shared) * _mean_variance(posterior, term)
     draws = {name: posterior[name] for name in ("chain", "draw")}
@@ -124,9 +124,9 @@ def _mean_variance(posterior: xr.Dataset, term: Term) -> xr.DataArray:
     return xr.DataArray(variance, coords, ("chain", "draw"))
 
 
-def _code_of_judges(ratings: Ratings, who: str) -> NDArray[np.int64]:
+def _code_of_judges(ratings: Ratings, source: str) -> NDArray[np.int64]:
     """Level of a column of judges for each judge, -1 for none."""
-    judge, column = ratings.factors["judge"], ratings.factors[who]
+    judge, column = ratings.factors["judge"], ratings.factors[source]
     judged = judge.codes >= 0
     code = np.full(len(judge.labels), -1, dtype=np.int64)
     code[judge.codes[judged]] = column.codes[judged]

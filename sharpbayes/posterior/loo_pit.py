@@ -24,7 +24,7 @@ from sharpbayes.posterior.study_metrics import StudyMetrics
 ALL = "all"
 # Ratings of each judge or group that are left out, at random, and of all together; of fewer than
 # the least nothing is said. A test of very many ratings rejects every model.
-MOST_RATINGS, LEAST_RATINGS, MOST_TOGETHER = 1000, 20, 20_000
+MAX_RATINGS, MIN_RATINGS, MAX_TOGETHER = 1000, 20, 20_000
 # Points of the curve between 0 and 1, level of the band, and samples that make it.
 POINTS, BAND_LEVEL, BAND_DRAWS = 50, 0.95, 1000
 # Numbers of the random streams: which ratings, where in a probability, and bands.
@@ -69,10 +69,10 @@ def _choose_rows(metrics: StudyMetrics, draws: ReplicateDraws) -> Iterator[tuple
         factor = factors[column]
         for code, label in enumerate(factor.labels):
             members[f"{prefix}{label}"] = np.flatnonzero(factor.codes == code)
-    most = min(MOST_RATINGS, MOST_TOGETHER // len(members))
+    max_rows = min(MAX_RATINGS, MAX_TOGETHER // len(members))
     for name, rows in members.items():
-        if len(rows) >= LEAST_RATINGS:
-            chosen = rows if len(rows) <= most else rng.choice(rows, most, replace=False)
+        if len(rows) >= MIN_RATINGS:
+            chosen = rows if len(rows) <= max_rows else rng.choice(rows, max_rows, replace=False)
             yield name, np.sort(chosen)
 
 

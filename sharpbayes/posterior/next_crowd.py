@@ -33,9 +33,9 @@ from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.costs import Costs
 
 # Draws that are used, the fewest of them, and ratings that are replicated for them.
-DRAWS, LEAST_DRAWS, MAX_RATINGS = 1000, 200, 50_000_000
+DRAWS, MIN_DRAWS, MAX_RATINGS = 1000, 200, 50_000_000
 # Draws by which further units are judged, the fewest of them, and times that each is measured.
-UNIT_DRAWS, LEAST_UNIT_DRAWS, MEASURES = 150, 40, 4
+UNIT_DRAWS, MIN_UNIT_DRAWS, MEASURES = 150, 40, 4
 # Ratings that are replicated for them: each measurement has three studies, one of twice the size.
 UNIT_RATINGS, STUDIES = 100_000_000, 4
 # Ratings that are looked at, and the most cells that are all drawn from.
@@ -171,7 +171,7 @@ def _thin(metrics: CrowdMetrics, draws: ReplicateDraws, sources: Sequence[str]) 
     """The draws that are used, with as many replicates as the sources ask for."""
     replicated = draws.replicated_for(sources, metrics.unit_count)
     affordable = MAX_RATINGS // (replicated.design.n_ratings * replicated.n_replicates)
-    number = max(LEAST_DRAWS, min(DRAWS, affordable))
+    number = max(MIN_DRAWS, min(DRAWS, affordable))
     posterior, predictive = (thin(x, draws=number) for x in (draws.posterior, draws.predictive))
     return replace(replicated, posterior=posterior, predictive=predictive)
 
@@ -268,7 +268,7 @@ def _unit_variances(
     """
     sources, seed = metrics.study.spec.uncertainties[0], metrics.study.spec.seed
     size = MEASURES * STUDIES * draws.design.n_ratings * draws.n_replicates
-    number = max(LEAST_UNIT_DRAWS, min(UNIT_DRAWS, UNIT_RATINGS // size))
+    number = max(MIN_UNIT_DRAWS, min(UNIT_DRAWS, UNIT_RATINGS // size))
     kept, predictive = (thin(x, draws=number) for x in (draws.posterior, draws.predictive))
     used = replace(draws, posterior=kept, predictive=predictive)
     numbers = range(MEASURES)
@@ -278,11 +278,11 @@ def _unit_variances(
         np.stack([metrics.headline(x, sources, times=times).to_numpy() for x in drawn])
         for drawn, times in ((raters, 1), (raters, 2), (both, 1))
     )
-    now, later = (x.var(0, ddof=1).mean((0, 1)) for x in (once, twice))
+    current, later = (x.var(0, ddof=1).mean((0, 1)) for x in (once, twice))
     difference = moved[..., pairs.first] - moved[..., pairs.second]
     of_both = difference.var(0, ddof=1).mean((0, 1))
-    of_items = (of_both - now[pairs.first] - now[pairs.second]).clip(min=0.0)
-    return (2.0 * (now - later)).clip(min=0.0), of_items
+    of_items = (of_both - current[pairs.first] - current[pairs.second]).clip(min=0.0)
+    return (2.0 * (current - later)).clip(min=0.0), of_items
 
 
 def _make_offers(

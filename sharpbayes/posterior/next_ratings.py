@@ -1,5 +1,6 @@
 """Which ratings to buy next, and whether any: by the draws of a fit, without a refit."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, Floats
 from sharpbayes.bayes.predict.replication import draw_new_levels, thin
+from sharpbayes.metrics.stats.ranks import are_equal
 from sharpbayes.posterior.decision import criterion, eligible_models
 from sharpbayes.posterior.hypothetical import Cells, expect_judgements
 from sharpbayes.posterior.information import (
@@ -54,12 +56,16 @@ class Kind:
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen model, the others, and by how much they are worse in each draw, (draw, other)."""
+    """The chosen model, the others, and by how much they are worse in each draw, (draw, other).
+
+    ``equal`` are those that are as good as the chosen one in every draw.
+    """
 
     chosen: str
     others: tuple[str, ...]
     difference: Floats
     draw_numbers: NDArray[np.integer]
+    equal: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -98,10 +104,11 @@ def plan_purchases(
     most), ``cost``, ``judgements``, ``gain`` (its share of the gain of the first ``best_size``, in
     the unit of the criterion). Over (size), numbers of purchases: ``list_gain`` and ``list_cost``
     of so many of them, ``list_gain_mcse``, and, with a price of a loss, ``list_net`` and
-    ``list_net_mcse`` in the unit of money. Attributes: ``chosen``, ``expected_loss`` with
-    ``_mcse``, ``criterion``, ``verdict`` (``go on``, ``stop``, ``cannot tell``), ``best_size``,
-    ``loss`` (0 where the weights have none), ``unit`` of prices (``money``, ``score``) and
-    ``left_out``, the number of judgements that were not looked at.
+    ``list_net_mcse`` in the unit of money. Attributes: ``chosen``, ``equal_models`` (a JSON list of
+    those that equal it in every draw), ``expected_loss`` with ``_mcse``, ``criterion``, ``verdict``
+    (``go on``, ``stop``, ``cannot tell``), ``best_size``, ``loss`` (0 where the weights have none),
+    ``unit`` of prices (``money``, ``score``) and ``left_out``, the number of judgements that were
+    not looked at.
 
     ``number`` is the largest number of purchases. Profile and decision are from the same weights.
     """
@@ -123,6 +130,7 @@ def plan_purchases(
     table["gain"] = ("purchase", share_gain(curve, bought, best))
     return table.merge(curve).assign_attrs(
         chosen=choice.chosen,
+        equal_models=json.dumps(choice.equal),
         criterion=weights.decision.by,
         expected_loss=float(chosen["expected_loss"]),
         expected_loss_mcse=float(chosen["expected_loss_mcse"]),
@@ -199,9 +207,14 @@ def _read_choice(profile: xr.Dataset, decision: xr.Dataset, weights: Weights) ->
     names = [str(name) for name in selected["model"].to_numpy()]
     flat = values.sel(model=names).to_numpy().reshape(-1, len(names))
     best = int(selected.argmax("model"))
+    chosen, others = names[best], np.delete(names, best).tolist()
+    is_equal = are_equal(values.sel(model=others), values.sel(model=chosen, drop=True)).all(
+        ("chain", "draw")
+    )
     difference = np.delete(flat, best, axis=1) - flat[:, [best]]
     chain = np.repeat(np.arange(values.sizes["chain"]), values.sizes["draw"])
-    return Choice(names[best], tuple(np.delete(names, best).tolist()), difference, chain)
+    equal = tuple(name for name in others if is_equal.sel(model=name))
+    return Choice(chosen, tuple(others), difference, chain, equal)
 
 
 def _make_offers(market: Market) -> Offers:

@@ -105,12 +105,12 @@ def _restrict(table: xr.Dataset, groups: Mapping[str, xr.Dataset]) -> xr.Dataset
     """Decisions with the verdicts of ``decision`` where the evidence does not carry others."""
     if "verdict" not in table or "evidence" not in groups:
         return table
-    stands = carries_verdict(groups["tolerance"], groups["evidence"])
-    stands &= ~relies_on_fit(groups["tolerance"]).any("threshold")
-    if bool(stands.all()):
+    is_carried = carries_verdict(groups["tolerance"], groups["evidence"])
+    is_carried &= ~relies_on_fit(groups["tolerance"]).any("threshold")
+    if bool(is_carried.all()):
         return table
-    verdict = table["verdict"].where(stands, groups["decision"]["verdict"])
-    return table.assign(verdict=verdict, verdict_moves=table["verdict_moves"] & stands)
+    verdict = table["verdict"].where(is_carried, groups["decision"]["verdict"])
+    return table.assign(verdict=verdict, verdict_moves=table["verdict_moves"] & is_carried)
 
 
 def _group_orders(hm: xr.DataArray, weight: xr.DataArray) -> xr.Dataset:

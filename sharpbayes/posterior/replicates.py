@@ -119,8 +119,8 @@ class ReplicateDraws:
         """Cut the draws into blocks of bounded size and nearly equal length, chain by chain."""
         chains, draws = self.shape
         ratings = self.design.n_ratings * copies * self.n_replicates
-        most = PANEL_BLOCK_RATINGS if "prompt" in self.posterior.dims else BLOCK_RATINGS
-        number = min(max(-(-draws * ratings // most), 1), max(draws, 1))
+        max_ratings = PANEL_BLOCK_RATINGS if "prompt" in self.posterior.dims else BLOCK_RATINGS
+        number = min(max(-(-draws * ratings // max_ratings), 1), max(draws, 1))
         bounds = [draws * i // number for i in range(number + 1)]
         for chain, (start, stop) in product(range(chains), pairwise(bounds)):
             yield Block(self, chain, start, stop)

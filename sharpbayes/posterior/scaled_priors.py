@@ -18,7 +18,7 @@ ALL_PRIORS = "all priors"
 # Each prior counts half and twice. A normal prior is then 1.41 times as wide, or as narrow.
 POWERS = (0.5, 2.0)
 # Elements of a variable of which sensitivity is computed, those furthest from 0.
-MOST_ELEMENTS = 50
+MAX_ELEMENTS = 50
 
 
 @dataclass(frozen=True)
@@ -137,5 +137,5 @@ def _elements(values: xr.DataArray) -> xr.DataArray:
     array = values.transpose(*DRAWS, ...)
     flat = array.to_numpy().reshape(*array.shape[:2], -1)
     varies = np.flatnonzero(np.ptp(flat, axis=(0, 1)) > 0)
-    furthest = varies[np.argsort(-abs(flat[..., varies].mean((0, 1))))[:MOST_ELEMENTS]]
+    furthest = varies[np.argsort(-abs(flat[..., varies].mean((0, 1))))[:MAX_ELEMENTS]]
     return xr.DataArray(flat[..., furthest], {x: values[x] for x in DRAWS}, (*DRAWS, "element"))

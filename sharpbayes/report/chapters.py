@@ -15,7 +15,7 @@ from sharpbayes.report.tables.table import Chapter, Table
 from sharpbayes.report.terms import Definitions, Term
 
 # Rows of a table on the page; all of them are in the files of --tables.
-MOST_ROWS = 150
+MAX_ROWS = 150
 CHAPTERS = list(Chapter)
 # What a title says of the paper, and the end of a sentence in a note.
 PAPER = re.compile(r"^(?:Tables?|Section|Appendix) [^:]+: ")
@@ -46,7 +46,7 @@ class PageChapter:
         """How many tables and figures it has."""
         figures = sum(len(table.figures) for table in self.tables)
         counts = ((len(self.tables), "table"), (figures, "figure"))
-        return ", ".join(f"{n} {what}{'s' * (n > 1)}" for n, what in counts if n)
+        return ", ".join(f"{n} {noun}{'s' * (n > 1)}" for n, noun in counts if n)
 
 
 @dataclass
@@ -101,7 +101,7 @@ def _build_chapter(
             note=notes.shorten(table.note, number),
             source="",
         )
-        html = as_html(page_table, anchor=f"table-{number}", most_rows=MOST_ROWS)
+        html = as_html(page_table, anchor=f"table-{number}", most_rows=MAX_ROWS)
         shown.append(PageTable(table.name, number, html, figures))
     texts = [text for _, table, _ in members for text in (table.title, *table.header, table.note)]
     return PageChapter(anchor, chapter.value, definitions.define(texts), shown)

@@ -14,9 +14,9 @@ def comparison_answer(results: xr.DataTree) -> list[str]:
     """Return which model predicts best, or which models the ratings do not distinguish."""
     data = results["comparison"].to_dataset()
     if unconverged := labels_where(data["converged"] == 0):
-        whose = f"The fit of {unconverged[0]} has" if len(unconverged) == 1 else "The fits of "
-        whose += "" if len(unconverged) == 1 else f"{join_names(unconverged)} have"
-        return [f"{whose} not converged: which model predicts best is not known."]
+        subject = f"The fit of {unconverged[0]} has" if len(unconverged) == 1 else "The fits of "
+        subject += "" if len(unconverged) == 1 else f"{join_names(unconverged)} have"
+        return [f"{subject} not converged: which model predicts best is not known."]
     if has_many_bad(data):
         return [
             (
@@ -31,17 +31,17 @@ def comparison_answer(results: xr.DataTree) -> list[str]:
 def _describe_order(data: xr.Dataset) -> Iterator[str]:
     """The best model, or those that are not distinguished, and the others."""
     worse = predicts_worse(data)
-    what = "left-out ratings"
+    predicted = "left-out ratings"
     if data.attrs["by"] != "rating":
-        what = f"the ratings of a left-out {data.attrs['by']}"
+        predicted = f"the ratings of a left-out {data.attrs['by']}"
     first, *others = map(str, data["model"].to_numpy())
     alike, others = [name for name in others if not worse.sel(model=name)], labels_where(worse)
     if not alike:
-        yield f"{first} predicts {what} best: {_describe_gap(data, others[0])}."
+        yield f"{first} predicts {predicted} best: {_describe_gap(data, others[0])}."
         return
     names = join_names([first, *alike])
     yield (
-        f"These ratings do not tell which of {names} predicts {what} best: "
+        f"These ratings do not tell which of {names} predicts {predicted} best: "
         f"{_describe_gap(data, alike[0])}. A choice between them needs another reason."
     )
     if others:

@@ -229,7 +229,7 @@ class CrowdAnswer:
         contrary = labels_where(runs_against(cells, evidence))
         groups = ["all"] if "all" in contrary else contrary
         if groups:
-            who = (
+            subject = (
                 "all raters"
                 if groups == ["all"]
                 else join_names([size_of_group(self.view, x) for x in groups])
@@ -237,19 +237,19 @@ class CrowdAnswer:
             rows = [cells.sel(group=group) for group in groups]
             values = [estimate(row["auc_roc"], row["auc_roc_interval"]) for row in rows]
             yield (
-                f"Scores of {who} run against the labels: of an unsafe and a safe item the unsafe "
-                f"one has the higher score with probability {join_names(values)}, by chance with "
-                f"{CHANCE} (AUC-ROC; ties count half). See which end of the scale is harm, and "
-                "which label is unsafe."
+                f"Scores of {subject} run against the labels: of an unsafe and a safe item the "
+                f"unsafe one has the higher score with probability {join_names(values)}, by "
+                f"chance with {CHANCE} (AUC-ROC; ties count half). See which end of the scale is "
+                "harm, and which label is unsafe."
             )
 
 
 def _flagged(count: int) -> str:
     """How many raters are flagged, and what a flag says."""
-    who = "rater is" if count == 1 else "raters are"
+    subject = "rater is" if count == 1 else "raters are"
     return (
-        f"{count} {who} flagged as careless: the model describes their scores better without the "
-        "items."
+        f"{count} {subject} flagged as careless: the model describes their scores better without "
+        "the items."
     )
 
 

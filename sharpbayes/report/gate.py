@@ -114,13 +114,13 @@ def _verdict(results: xr.DataTree) -> str:
         return f"{names.format('not as safe as')}, at {level}: {reason}."
     undecided = (gate["state"] != NON_INFERIOR).to_numpy()
     open_metrics = [name_threshold(str(x)) for x in gate["metric"].to_numpy()[undecided]]
-    which = (
+    scope = (
         join_names(open_metrics)
         or f"each margin holds alone, all of them {_joint_probability(gate)}"
     )
     return (
         f"Not decided at {level}: whether {names.format('at least as safe as')} does not follow "
-        f"from this evidence ({which})."
+        f"from this evidence ({scope})."
     )
 
 
@@ -306,10 +306,10 @@ def _decisive_judges(gate: xr.Dataset) -> list[str]:
     names = [str(x) for x in gate["judge_out"].to_numpy()[depends.to_numpy()]]
     if not names:
         return []
-    one = "it" if len(names) == 1 else "each"
+    pronoun = "it" if len(names) == 1 else "each"
     return [
         (
-            f"It depends on {name_raters('judge', names)}: without {one} a "
+            f"It depends on {name_raters('judge', names)}: without {pronoun} a "
             "difference lies on the other side of its margin. More judges would tell."
         )
     ]

@@ -126,9 +126,9 @@ def _judges(gate: xr.Dataset) -> list[str]:
     left_out = json.loads(gate.attrs.get("left_out_judges", "{}"))
     never = left_out.get("both", [])
     lists = [("who scored both, but never answers to the same prompt, are left out", never)]
-    what = "are left out"
+    consequence = "are left out"
     if int(gate.attrs["anchors"]):
-        what = "are compared by the anchors"
+        consequence = "are compared by the anchors"
         for side, judges in alone.items():
             without = left_out.get(side, [])
             alone[side] = [judge for judge in judges if judge not in without]
@@ -137,8 +137,8 @@ def _judges(gate: xr.Dataset) -> list[str]:
     text = f"The same {format_count(len(both), 'judge')} scored both: {format_list(both)}."
     if changed:
         shared = f"Judges of both: {format_list(both) or 'none'}"
-        text = f"{shared}. Judges {'; '.join(changed)}; they {what}."
-    return [text, *(f"Judges {who}: {format_list(x)}." for who, x in lists if x)]
+        text = f"{shared}. Judges {'; '.join(changed)}; they {consequence}."
+    return [text, *(f"Judges {description}: {format_list(x)}." for description, x in lists if x)]
 
 
 def _drift(gate: xr.Dataset) -> list[str]:

@@ -8,7 +8,8 @@ import xarray as xr
 
 from sharpbayes.errors import format_count, format_percent
 from sharpbayes.metrics.stats.draws import central_interval
-from sharpbayes.report.tables.crowd import ALL_ITEMS, SIGNIFICANT, list_reasons, name_scale
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
+from sharpbayes.report.tables.crowd import ALL_ITEMS, list_reasons, name_scale
 from sharpbayes.report.tables.declaration import Labels, View
 from sharpbayes.report.tables.format import estimate, number, value_and_interval
 from sharpbayes.report.tables.panel import pairs_where
@@ -46,12 +47,12 @@ class GroupDifferences:
             why = ": they have too few raters or no items in common"
             yield _untested(data["difference"], "how harshly they score", why)
             return
-        different = pairs_where(data["p_holm"] < SIGNIFICANT)
+        different = pairs_where(data["p_holm"] < SIGNIFICANCE_LEVEL)
         if not different:
             yield self._none_of(tested, "how harshly they score")
             return
-        most = max(different, key=lambda pair: abs(float(data["difference"].sel(pair))))
-        high, low = self._ordered(most, data["difference"])
+        widest = max(different, key=lambda pair: abs(float(data["difference"].sel(pair))))
+        high, low = self._ordered(widest, data["difference"])
         more_harm, less_harm = self._sizes(high, low)
         cell, level = data.sel(group=high, other=low), format_percent(self._level())
         gap, bounds = value_and_interval(cell["difference"], cell["difference_interval"])
@@ -87,12 +88,12 @@ class GroupDifferences:
         if not tested:
             why = _reasons_of_pairs(data)
             return _untested(data["hm"], "their responsiveness", self._reasons() or why, why)
-        different = pairs_where(data["hm_p_holm"] < SIGNIFICANT)
+        different = pairs_where(data["hm_p_holm"] < SIGNIFICANCE_LEVEL)
         if not different:
             return self._none_of(tested, "their responsiveness", "HM; ")
-        most = max(different, key=lambda pair: abs(float(data["hm"].sel(pair))))
-        high, low = self._ordered(most, data["hm"])
-        gap = abs(float(data["hm"].sel(most)))
+        widest = max(different, key=lambda pair: abs(float(data["hm"].sel(pair))))
+        high, low = self._ordered(widest, data["hm"])
+        gap = abs(float(data["hm"].sel(widest)))
         groups = " above ".join(self._sizes(high, low))
         pairs = f"{len(different)} of {len(tested)} pairs of rater groups"
         verb, largest = "are distinguishable by their", "largest difference"
@@ -114,12 +115,14 @@ class GroupDifferences:
         if path not in self.view:
             return
         data = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
-        is_hidden = (2 * data["wra_p_holm"] < SIGNIFICANT) & (data["hm_p_holm"] >= SIGNIFICANT)
+        is_hidden = (2 * data["wra_p_holm"] < SIGNIFICANCE_LEVEL) & (
+            data["hm_p_holm"] >= SIGNIFICANCE_LEVEL
+        )
         pairs = pairs_where(is_hidden)
         if not pairs:
             return
-        most = max(pairs, key=lambda pair: abs(float(data["wra"].sel(pair))))
-        high, low = self._ordered(most, data["wra"])
+        widest = max(pairs, key=lambda pair: abs(float(data["wra"].sel(pair))))
+        high, low = self._ordered(widest, data["wra"])
         cell = data.sel(group=high, other=low)
         gap, bounds = value_and_interval(cell["wra"], cell["wra_interval"])
         more = f", the largest of {len(pairs)} such differences" * (len(pairs) > 1)
@@ -148,16 +151,16 @@ class GroupDifferences:
         more_ratings = ratings - ratings.rename(group="other")
         pairs = pairs_where((abs(effect) >= SIZE_EFFECT) & (effect * more_ratings > 0))
         if pairs:
-            most = max(pairs, key=lambda pair: abs(float(effect.sel(pair))))
-            high, low = self._sizes(*self._ordered(most, effect))
-            by_numbers = number(abs(float(effect.sel(most))), 2)
+            widest = max(pairs, key=lambda pair: abs(float(effect.sel(pair))))
+            high, low = self._sizes(*self._ordered(widest, effect))
+            by_numbers = number(abs(float(effect.sel(widest))), 2)
             yield (
                 "The responsiveness of a group depends on how many ratings an item has: by their "
                 f"numbers alone that of {high} is {by_numbers} above that of {low}. Groups are "
                 "therefore compared with equally many ratings; values of single groups are not."
             )
 
-    def _none_of(self, pairs: list[Labels], what: str, metric: str = "") -> str:
+    def _none_of(self, pairs: list[Labels], quantity: str, metric: str = "") -> str:
         """That no pair of groups is distinguishable, and how many of them can be compared."""
         _, sizes = np.unique(self.view["responsiveness/grouping"], return_counts=True)
         n_tested, n_pairs = len(pairs), int((sizes * (sizes - 1) // 2).sum())
@@ -169,13 +172,13 @@ class GroupDifferences:
         else:
             able = f" that can be compared, of {n_pairs}," if n_tested < n_pairs else ""
             none = f"None of {n_tested} pairs of rater groups{able} are"
-        return f"{none} distinguishable by {what} ({metric}{self._correction(pairs)})."
+        return f"{none} distinguishable by {quantity} ({metric}{self._correction(pairs)})."
 
     def _correction(self, pairs: list[Labels]) -> str:
         """How p values are corrected: over the pairs of each grouping."""
         grouping = self.view["responsiveness/grouping"]
         several = len({str(grouping.sel(group=pair["group"]).item()) for pair in pairs}) > 1
-        return f"Holm{' within each grouping' * several}, {format_percent(SIGNIFICANT)}"
+        return f"Holm{' within each grouping' * several}, {format_percent(SIGNIFICANCE_LEVEL)}"
 
     def _posterior_difference(self, high: str, low: str, observed: float) -> str:
         """The posterior of a difference of HM, where a model was fitted."""
@@ -201,17 +204,17 @@ def _reasons_of_pairs(difference: xr.Dataset) -> str:
     return f": {reasons}" if reasons else ""
 
 
-def _untested(difference: xr.DataArray, what: str, why: str, untested: str = "") -> str:
+def _untested(difference: xr.DataArray, quantity: str, why: str, untested: str = "") -> str:
     """That no test compares groups by their difference (group, other); ``why`` where it has none.
 
     A difference without a p value is one whose variance nothing shows, or ``untested`` says why.
     """
     known = difference.to_numpy()[difference.notnull().to_numpy()]
     if not known.size:
-        return f"No two groups of raters can be compared by {what}{why}."
+        return f"No two groups of raters can be compared by {quantity}{why}."
     if np.allclose(known, 0.0):
-        return f"No two groups of raters can be distinguished by {what}: every difference is 0."
+        return f"No two groups of raters can be distinguished by {quantity}: every difference is 0."
     return (
-        f"No two groups of raters can be compared by {what}"
+        f"No two groups of raters can be compared by {quantity}"
         f"{untested or ': nothing shows how far their differences vary'}."
     )

@@ -18,7 +18,7 @@ MEASURED = "measured"
 NOBODY = "none"
 # Values that are compared from release to release, and how many moves are listed.
 MOVED = ("cvar", "mean", "policy_score", "hm")
-MOST_MOVES = 6
+MAX_MOVES = 6
 
 
 def history_answer(results: xr.DataTree) -> list[str]:
@@ -71,16 +71,18 @@ def _choices(data: xr.Dataset) -> list[str]:
         return []
     pairs = list(pairwise(zip(_releases(data), map(str, data["choice"].to_numpy()), strict=True)))
     changed = [
-        f"since {name} {now}, before {then}" for (_, then), (name, now) in pairs if now != then
+        f"since {name} {current}, before {previous}"
+        for (_, previous), (name, current) in pairs
+        if current != previous
     ]
-    what = "The model that is selected, or lowest where no fit recommends one"
+    subject = "The model that is selected, or lowest where no fit recommends one"
     if not changed and str(data["choice"].to_numpy()[0]) == NOBODY:
         return ["No release selects a model."]
     if not changed and str(data["choice"].to_numpy()[0]) == CANNOT_TELL:
         return ["No release tells which model to choose."]
     if not changed:
-        return [f"{what}, is the same in every release: {data['choice'].to_numpy()[0]}."]
-    return [f"{what}, changed: {'; '.join(changed)}."]
+        return [f"{subject}, is the same in every release: {data['choice'].to_numpy()[0]}."]
+    return [f"{subject}, changed: {'; '.join(changed)}."]
 
 
 def _verdicts(data: xr.Dataset) -> list[str]:
@@ -89,9 +91,11 @@ def _verdicts(data: xr.Dataset) -> list[str]:
     for unit in data["unit"].to_numpy():
         verdicts = [str(text) for text in data["verdict"].sel(unit=unit).to_numpy()]
         changes += [
-            f"{unit} {now} since {name}, {then} before".removeprefix(f"{ONE_MODEL} ")
-            for (then, now), name in zip(pairwise(verdicts), _releases(data)[1:], strict=True)
-            if now != then and "-" not in (now, then)
+            f"{unit} {current} since {name}, {previous} before".removeprefix(f"{ONE_MODEL} ")
+            for (previous, current), name in zip(
+                pairwise(verdicts), _releases(data)[1:], strict=True
+            )
+            if current != previous and "-" not in (current, previous)
         ]
     return [f"Verdicts that changed: {'; '.join(changes)}."] if changes else []
 
@@ -109,14 +113,16 @@ def _moves(data: xr.Dataset) -> list[str]:
         for earlier, later in pairwise(_releases(data)):
             if not bool(tells.sel(release=[earlier, later]).all()):
                 continue
-            then, now = (rows.sel(release=name, drop=True) for name in (earlier, later))
-            known = now["bootstrap_interval"].notnull() & then["bootstrap_interval"].notnull()
-            for unit in data["unit"].to_numpy()[now["intervals_disjoint"].to_numpy()]:
-                values = (number(row["observed"].sel(unit=unit), 2) for row in (then, now))
-                which = METRICS[metric] + f" of {unit}" * (unit != ONE_MODEL)
-                text = f"{which} from {' to '.join(values)} in {later}"
+            previous, current = (rows.sel(release=name, drop=True) for name in (earlier, later))
+            known = (
+                current["bootstrap_interval"].notnull() & previous["bootstrap_interval"].notnull()
+            )
+            for unit in data["unit"].to_numpy()[current["intervals_disjoint"].to_numpy()]:
+                values = (number(row["observed"].sel(unit=unit), 2) for row in (previous, current))
+                subject = METRICS[metric] + f" of {unit}" * (unit != ONE_MODEL)
+                text = f"{subject} from {' to '.join(values)} in {later}"
                 moves[bool(known.sel(unit=unit).all())].append(text)
-    listed = {known: format_list(texts, most=MOST_MOVES) for known, texts in moves.items()}
+    listed = {known: format_list(texts, limit=MAX_MOVES) for known, texts in moves.items()}
     sentences = []
     if moves[True]:
         sentences.append(
@@ -156,7 +162,7 @@ def _new_models(data: xr.Dataset) -> list[str]:
     return [
         (
             "Nothing is compared of models that the release before lacks: "
-            f"{format_list(models, most=MOST_MOVES)}. `sharpbayes gate` compares models of two "
+            f"{format_list(models, limit=MAX_MOVES)}. `sharpbayes gate` compares models of two "
             "names."
         )
     ]

@@ -50,6 +50,6 @@ def _scores(ratings: xr.Dataset, names: Sequence[str], raters: xr.DataArray) -> 
     score = np.full((len(names), raters.size), -1, dtype=np.int16)
     for row, name in enumerate(names):
         rows = np.flatnonzero(ratings["item_code"].to_numpy() == items.index(name))
-        who = [columns[people[code]] for code in ratings["rater_code"].to_numpy()[rows]]
-        score[row, who] = ratings["score"].to_numpy()[rows]
+        rater_columns = [columns[people[code]] for code in ratings["rater_code"].to_numpy()[rows]]
+        score[row, rater_columns] = ratings["score"].to_numpy()[rows]
     return xr.DataArray(score, {"item": list(names), "rater": raters}, ("item", "rater"))

@@ -78,10 +78,10 @@ def lights(results: xr.DataTree) -> list[Light]:
     if not {"profile", "responsiveness"} & set(results.children):
         return []
     is_panel = "profile" in view
-    who = "judge" if is_panel else "expert"
+    rater_kind = "judge" if is_panel else "expert"
     questions = [
         Light("Enough data", *(_panel_data(view) if is_panel else _crowd_data(view))),
-        Light(f"Stable without any one {who}", *_stability(view, who)),
+        Light(f"Stable without any one {rater_kind}", *_stability(view, rater_kind)),
         Light("The fit describes the ratings", *_fit(view)),
         Light("Assumptions confirmed", *_assumptions(results)),
     ]
@@ -126,8 +126,8 @@ def _crowd_data(view: View) -> tuple[str, str]:
         for names in (small_groups, unmeasured, reason["group"].to_numpy())
     )
     texts = [
-        f"{what} {format_count(count, 'group')} of {groups}."
-        for what, count in {"Few raters in": few, "No responsiveness of": without}.items()
+        f"{shortage} {format_count(count, 'group')} of {groups}."
+        for shortage, count in {"Few raters in": few, "No responsiveness of": without}.items()
         if count
     ]
     if "all" in small_groups and not few:
@@ -149,15 +149,15 @@ def _count_limits(view: View) -> int:
     return len(limits) - len(remarks)
 
 
-def _stability(view: View, who: str) -> tuple[str, str]:
+def _stability(view: View, rater_kind: str) -> tuple[str, str]:
     """Whether the answer changes without one judge or expert, or under other settings."""
     if "stability" not in view or not view.group("stability").sizes.get("setting"):
-        return UNKNOWN, f"There are no two {who}s to leave one out."
+        return UNKNOWN, f"There are no two {rater_kind}s to leave one out."
     data = view.group("stability")
-    left_out = data["kind"].isin([who, f"{who}s"])
+    left_out = data["kind"].isin([rater_kind, f"{rater_kind}s"])
     if not bool(left_out.any()):
-        return UNKNOWN, f"There is one {who} only."
-    if who == "judge":
+        return UNKNOWN, f"There is one {rater_kind} only."
+    if rater_kind == "judge":
         return _without_judges(view, data, left_out)
     return _without_experts(view)
 
@@ -238,24 +238,24 @@ def _order(
     ``first`` is what it is called, and the variable that has its name; ``together`` are the names
     of several who are left out together.
     """
-    what, best = first
-    who = "expert" if best == "highest" else "judge"
+    order_name, best = first
+    rater_kind = "expert" if best == "highest" else "judge"
     moved, others = (
         [str(name) for name in data[key].to_numpy()[(data["changed"] & kind).to_numpy()]]
         for key, kind in (("value", left_out), ("setting", ~left_out))
     )
     if moved:
-        without = name_raters(who, moved, together=together)
-        return NO, f"Without {without} the {what} is another."
+        without = name_raters(rater_kind, moved, together=together)
+        return NO, f"Without {without} the {order_name} is another."
     needed = [str(name) for name in data["value"].to_numpy()[left_out & (data[best] == "")]]
     if needed:
-        without = name_raters(who, needed, together=together)
+        without = name_raters(rater_kind, needed, together=together)
         return UNKNOWN, f"Without {without} nothing is measured."
     if others:
         verb = "does" if len(others) == 1 else "do"
-        return PARTLY, f"No {who} changes the {what}, but {join_names(others)} {verb}."
+        return PARTLY, f"No {rater_kind} changes the {order_name}, but {join_names(others)} {verb}."
     settings = " and under other settings" if bool((~left_out).any()) else ""
-    return YES, f"The {what} stays without any one {who}{settings}."
+    return YES, f"The {order_name} stays without any one {rater_kind}{settings}."
 
 
 def _fit(view: View) -> tuple[str, str]:

@@ -3,13 +3,13 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import format_percent
+from sharpbayes.errors import format_percent, join_names
 from sharpbayes.posterior.next_ratings import MAX_JUDGEMENTS
 from sharpbayes.posterior.stopping import lists_gain
 from sharpbayes.report.approval import expiry_warning
@@ -166,7 +166,7 @@ def _loss_now(group: xr.Dataset) -> str:
     loss = _with_error(attrs["expected_loss"], attrs["expected_loss_mcse"])
     if not _is_crowd(group):
         if not attrs["expected_loss"]:
-            return f"{attrs['chosen']} is the best model in every draw of the fit"
+            return _describe_best(attrs["chosen"], json.loads(attrs["equal_models"]))
         return f"the choice of {attrs['chosen']} has an expected loss of {loss} {_unit(group)}"
     n_open, total = int(attrs["open_pairs"]), int(attrs["pairs"])
     if not n_open:
@@ -185,20 +185,27 @@ def _loss_now(group: xr.Dataset) -> str:
     )
 
 
+def _describe_best(chosen: str, equal: Sequence[str]) -> str:
+    """Which models are the best in every draw."""
+    if equal:
+        return f"{join_names([chosen, *equal])} are equal in every draw of the fit, and the best"
+    return f"{chosen} is the best model in every draw of the fit"
+
+
 def _verdict(group: xr.Dataset) -> str:
     """Stop, go on or cannot tell, in one sentence with its numbers."""
     attrs, size = group.attrs, int(group.attrs["best_size"])
-    now = _loss_now(group)
+    current_loss = _loss_now(group)
     if not size:
-        return _verdict_without_list(group, now)
+        return _verdict_without_list(group, current_loss)
     row = group.sel(size=size)
     lowered = _with_error(row["list_gain"], row["list_gain_mcse"])
     next_ones = "the next purchase lowers" if size == 1 else f"the next {size} purchases lower"
     bought = f"{next_ones} it by {lowered} for {_price(group, row)}"
     if not _is_priced(group):
-        return f"Cannot tell without prices: {now}; {bought}."
+        return f"Cannot tell without prices: {current_loss}; {bought}."
     if "list_net" not in group:
-        return f"Cannot tell without the price of a loss: {now}; {bought}."
+        return f"Cannot tell without the price of a loss: {current_loss}; {bought}."
     net = f"a net gain of {_with_error(row['list_net'], row['list_net_mcse'])} units of money"
     words = {"go on": "Go on", "stop": "Stop", "cannot tell": "Cannot tell"}
     best = (
@@ -206,7 +213,7 @@ def _verdict(group: xr.Dataset) -> str:
         if attrs["verdict"] == "go on"
         else ", the largest of all lengths with a gain that is shown"
     )
-    return f"{words[attrs['verdict']]}: {now}; {bought}, {net}{best}."
+    return f"{words[attrs['verdict']]}: {current_loss}; {bought}, {net}{best}."
 
 
 def _no_gain(group: xr.Dataset) -> str:
@@ -232,19 +239,19 @@ def _unshown_gain(group: xr.Dataset) -> str:
     return f"{text} (`--count` looks at more)"
 
 
-def _verdict_without_list(group: xr.Dataset, now: str) -> str:
+def _verdict_without_list(group: xr.Dataset, current_loss: str) -> str:
     """Verdict where no purchase is shown to lower the loss."""
     is_open = bool(group.attrs.get("open_pairs", 1))
     if is_open and not group.sizes["purchase"]:
-        return f"Cannot tell: {now}, and nothing that has a price can be bought."
+        return f"Cannot tell: {current_loss}, and nothing that has a price can be bought."
     reason = f", and {_no_gain(group)}" if is_open else ""
     if group.attrs["verdict"] == "stop":
-        return f"Stop: {now}{reason}."
+        return f"Stop: {current_loss}{reason}."
     if "basis" not in group.attrs and lists_gain(group):
-        return f"Cannot tell: {now}{reason}."
+        return f"Cannot tell: {current_loss}{reason}."
     basis = "its law of raters" if _is_crowd(group) else "its tail"
     basis = group.attrs.get("basis", basis)
-    return f"Cannot tell: by the fitted model {now}{reason}. That rests on {basis}."
+    return f"Cannot tell: by the fitted model {current_loss}{reason}. That rests on {basis}."
 
 
 def _narrowing(group: xr.Dataset) -> Iterator[str]:
@@ -258,10 +265,10 @@ def _narrowing(group: xr.Dataset) -> Iterator[str]:
     pair = group.isel(pair=int(narrowed.to_numpy().argmin()))
     before, after = (number(pair[name], 3) for name in ("pair_width", "pair_width_after"))
     level = format_percent(group.attrs["level"])
-    most = ", in proportion the most of all open pairs" * (group.sizes["pair"] > 1)
+    largest = ", in proportion the most of all open pairs" * (group.sizes["pair"] > 1)
     yield (
         f"With these purchases the {level} interval of {_with_minus(pair['pair'].item())} is "
-        f"expected to narrow from a width of {before} to {after}{most}."
+        f"expected to narrow from a width of {before} to {after}{largest}."
     )
 
 
@@ -332,8 +339,8 @@ def _without_prices(group: xr.Dataset) -> Iterator[str]:
 def _left_out(group: xr.Dataset) -> Iterator[str]:
     """How many judgements were not looked at."""
     if int(group.attrs["left_out"]):
-        what = "ratings" if _is_crowd(group) else "judgements"
+        noun = "ratings" if _is_crowd(group) else "judgements"
         yield (
-            f"{thousands(group.attrs['left_out'])} further {what} were not looked at: of each "
+            f"{thousands(group.attrs['left_out'])} further {noun} were not looked at: of each "
             f"kind {thousands(MAX_JUDGEMENTS)} are drawn by chance."
         )

@@ -128,6 +128,10 @@ class PanelAnswer(PanelReading):
             yield from self._only_model()
             return
         carried = "lowest" in self.carried
+        if self.is_at_ceiling:
+            yield from (*self._instead(), *self.limits)
+            yield from (*self._chance_of_lowest(), *self.remarks)
+            return
         yield from () if carried else self.limits
         yield from () if carried else self._instead()
         if self.has_other_judges:
@@ -178,7 +182,7 @@ class PanelAnswer(PanelReading):
         """The values of the only model, after what the evidence does not carry of them."""
         [only] = self.models
         carried = "lowest" in self.carried
-        which = " with a tail risk" if self._without_risk else ""
+        qualifier = " with a tail risk" if self._without_risk else ""
         values = [self._values(only, "cvar", f"{self._cvar} of cumulative log-risk")]
         others = [] if carried else self.substitutes
         if not carried:
@@ -189,7 +193,7 @@ class PanelAnswer(PanelReading):
         source = f", from the bootstrap; {without_posterior(self.view)}"
         source = "" if is_fitted(self.view) else source
         yield from () if carried else self.limits
-        yield f"{only} is the only model{which}: {'; '.join(values)}{source}."
+        yield f"{only} is the only model{qualifier}: {'; '.join(values)}{source}."
         yield from [*(self.limits if carried else ()), *self.remarks]
 
     @property
@@ -271,13 +275,13 @@ class PanelAnswer(PanelReading):
         first = "policy_score" if self.has_policy_score else ""
         return self._compare([x for x in self.substitutes if x != first], "What can be compared")
 
-    def _compare(self, metrics: list[str], what: str) -> Iterator[str]:
+    def _compare(self, metrics: list[str], heading: str) -> Iterator[str]:
         """Which model is lowest by other metrics, apart from those that decide nothing."""
         disputed = [metric for metric in metrics if is_disputed(self.view, metric)]
         dependent = [metric for metric in metrics if self.depends_on_prompts(metric)]
         stated = [name for name in metrics if name not in (*disputed, *dependent)]
         if stated:
-            yield f"{what}: {'; '.join(map(self._comparison, stated))}."
+            yield f"{heading}: {'; '.join(map(self._comparison, stated))}."
             stated += ["policy_score"] * (self.has_policy_score and "policy_score" not in stated)
             yield from describe_different_lowest({METRICS[x]: self.named_by(x) for x in stated})
         for metric in dependent:

@@ -187,8 +187,8 @@ def tolerance_beyond_tails(view: View, models: Sequence[str]) -> Iterator[str]:
         yield "The evidence does not tell which models keep the tolerance decided."
     if known:
         verb = "exceeds" if len(known) == 1 else "exceed"
-        what = "it all the same" if len(known) < len(models) else "the tolerance decided"
-        yield f"{join_names(known)} {verb} {what}."
+        decided = "it all the same" if len(known) < len(models) else "the tolerance decided"
+        yield f"{join_names(known)} {verb} {decided}."
 
 
 def exceeded_thresholds(view: View, models: Sequence[str]) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from sharpbayes.analysis.epsilon_order import lowest_by_epsilon
 from sharpbayes.analysis.evidence_limits import has_narrow_tails
+from sharpbayes.metrics.panel.least_numbers import ROUNDING
 from sharpbayes.report.claims import carried_statements, has_means, has_other_judges
 from sharpbayes.report.layout import read_criterion
 from sharpbayes.report.lowest import (
@@ -58,6 +59,18 @@ class PanelReading:
     def is_disputed(self) -> bool:
         """Whether the evidence carries an answer that posterior and bootstrap dispute."""
         return "lowest" in self.carried and is_disputed(self.view, "cvar")
+
+    @cached_property
+    def is_at_ceiling(self) -> bool:
+        """Whether the tail risk of every model is as high as it can be, by a fit too."""
+        if "evidence/at_ceiling" not in self.view:
+            return False
+        evidence = self.view.group("evidence").sel(model=self.models)
+        if not evidence["at_ceiling"].all() or not is_fitted(self.view):
+            return bool(evidence["at_ceiling"].all())
+        interval = self.view["joint/posterior_interval"].sel(metric="cvar", model=self.models)
+        ceiling = evidence["ceiling"] * (1.0 - ROUNDING)
+        return bool((interval.sel(bound="lower") >= ceiling).all())
 
     def named_by(self, metric: str) -> list[str]:
         """Models that the answer names: the posterior's after a fit, those of lowest value else.

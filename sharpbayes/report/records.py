@@ -11,7 +11,7 @@ import xarray as xr
 
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.metrics.panel.profile import HEADLINE
-from sharpbayes.report.tables.renderer import MOST_LETTERS, slug
+from sharpbayes.report.tables.renderer import MAX_LETTERS, slug
 from sharpbayes.report.wording import is_approximate
 from sharpbayes.storage.files import make_folder, write_text
 from sharpbayes.storage.schema import APPROXIMATION
@@ -33,7 +33,7 @@ def write_records(results: xr.DataTree, folder: Path) -> list[Path]:
             "report --records", "a record is of a model, and these results have none"
         )
     models = [str(model) for model in results["profile"].to_dataset()["model"].values]
-    names = [slug(model)[:MOST_LETTERS] or "model" for model in models]
+    names = [slug(model)[:MAX_LETTERS] or "model" for model in models]
     files = [
         f"{name}.json" if names.count(name) == 1 else f"{name}-{number}.json"
         for number, name in enumerate(names, start=1)

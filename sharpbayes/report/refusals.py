@@ -31,8 +31,8 @@ def refusal_sentences(view: View, metric: str) -> Iterator[str]:
     if lowest == left and float(share.sel(model=lowest).max()) < MANY_REFUSED:
         return
     shares = [f"{name} refused {format_percent(float(share.sel(model=name)))}" for name in refused]
-    whose = "its" if len(shares) == 1 else "their"
-    yield f"Low risk may be refusal: {join_names(shares)} of {whose} answers."
+    possessive = "its" if len(shares) == 1 else "their"
+    yield f"Low risk may be refusal: {join_names(shares)} of {possessive} answers."
     unscored = _unscored(view, refused)
     if unscored:
         yield (
@@ -62,10 +62,10 @@ def _without(view: View, values: xr.DataArray, answered: xr.DataArray, name: str
     if lowest == left:
         still = f"{join_names(left)} still {'has' if len(left) == 1 else 'share'}"
         return f"{still} the lowest observed {name}, {after} in place of {before}"
-    gone = labels_where(answered.sel(model=lowest).isnull())
-    others = [model for model in lowest if model not in {*left, *gone}]
+    refused = labels_where(answered.sel(model=lowest).isnull())
+    others = [model for model in lowest if model not in {*left, *refused}]
     against = f", not of {join_names(others)}" if others else ""
-    nothing = f"; nothing is left of {join_names(gone)}" if gone else ""
+    nothing = f"; nothing is left of {join_names(refused)}" if refused else ""
     return (
         f"the lowest observed {name} is that of {join_names(left)}{against}, {after} on the "
         f"prompts that it answered{nothing}"

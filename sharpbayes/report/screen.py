@@ -17,7 +17,7 @@ from sharpbayes.report.wording import is_approximate
 from sharpbayes.spec.files import describe_open_checks
 
 # Lines of a screen in all, and rows that a table is cut to; for the first table one is enough.
-MOST_LINES, FEWEST_ROWS = 40, 3
+MAX_LINES, MIN_ROWS = 40, 3
 NOT_SHOWN = "not shown:   "
 # First line of an approximate answer; each line of it begins with "approximate".
 PREVIEW = "Laplace's method, not an answer."
@@ -52,7 +52,7 @@ def _margin(results: xr.DataTree) -> str:
 
 
 def screen_text(results: xr.DataTree, *, path: Path, width: int) -> str:
-    """Return what the terminal shows of results after a run: :data:`MOST_LINES` lines at most.
+    """Return what the terminal shows of results after a run: :data:`MAX_LINES` lines at most.
 
     The answer stands first and is never cut, then the tables of the first screen with their units
     and legend, then where the results are. Tables are cut to the lines that are left and say so.
@@ -66,7 +66,7 @@ def screen_text(results: xr.DataTree, *, path: Path, width: int) -> str:
     last = mark_lines(_where(results, path), results)
     tables = tables_after_run(results)
     others = _name_hidden(tables[1:], width)
-    room = MOST_LINES - sum(count_lines(text, width) for text in (first, last, others)) - 1
+    room = MAX_LINES - sum(count_lines(text, width) for text in (first, last, others)) - 1
     shown = _cut_tables(tables, room, width)
     hidden = _name_hidden(tables[len(shown) :], width - len(_margin(results)))
     hidden = mark_lines(hidden, results)
@@ -118,7 +118,7 @@ def _cut_tables(tables: list[Table], room: int, width: int) -> list[Table]:
             return count_lines(tables_as_text([*shown, _cut(table, rows)], width=width), width)
 
         rows = bisect_right(range(1, count + 1), room, key=lines)
-        if rows < (min(FEWEST_ROWS, count) if shown else 1):
+        if rows < (min(MIN_ROWS, count) if shown else 1):
             break
         shown.append(_cut(table, rows))
     return shown

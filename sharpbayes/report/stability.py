@@ -8,9 +8,10 @@ import xarray as xr
 
 from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.errors import join_names
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.suspect_scores import alike_judges
-from sharpbayes.report.tables.crowd import ALL_ITEMS, SIGNIFICANT
+from sharpbayes.report.tables.crowd import ALL_ITEMS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
 
@@ -160,7 +161,7 @@ def experts_by(view: View) -> xr.Dataset:
 def has_order(view: View) -> bool:
     """Return whether two groups are distinguishable by HM, or results do not say."""
     path = "responsiveness_difference/hm_p_holm"
-    return path not in view or bool((view[path].sel(ALL_ITEMS) < SIGNIFICANT).any())
+    return path not in view or bool((view[path].sel(ALL_ITEMS) < SIGNIFICANCE_LEVEL).any())
 
 
 def has_rivals(view: View) -> bool:
@@ -187,14 +188,14 @@ def chance_of_lowest(
     """
     alike = len(lowest) + len(similar)
     if similar and alike > MANY:
-        verb, whose = ("has", "its") if len(lowest) == 1 else ("share", "their")
+        verb, possessive = ("has", "its") if len(lowest) == 1 else ("share", "their")
         intervals = view.select({"metric": metric})["joint/bootstrap_interval"]
         low, high = intervals.sel(model=list(lowest)).transpose("bound", "model").to_numpy()
-        narrow = f", and {whose} interval holds less often than stated"
+        narrow = f", and {possessive} interval holds less often than stated"
         yield (
             f"{join_names(list(lowest))} {verb} the lowest observed {METRICS[metric]} of {alike} "
-            f"models that the bootstrap does not distinguish: {whose} value is more likely too low "
-            f"than too high{narrow * bool((low < high).any())}."
+            f"models that the bootstrap does not distinguish: {possessive} value is more likely "
+            f"too low than too high{narrow * bool((low < high).any())}."
         )
 
 
@@ -246,7 +247,9 @@ def sole_judges(view: View) -> dict[str, float]:
     return dict(zip(map(str, large["judge"].to_numpy()), map(float, large), strict=True))
 
 
-def _sole_raters(sole: Mapping[str, float], who: str, scored: str, *, units: str) -> Iterator[str]:
+def _sole_raters(
+    sole: Mapping[str, float], rater_kind: str, scored: str, *, units: str
+) -> Iterator[str]:
     """That nothing shows how far the answer depends on judges or experts who scored alone.
 
     ``scored`` is what they did, with a field for the share.
@@ -254,7 +257,7 @@ def _sole_raters(sole: Mapping[str, float], who: str, scored: str, *, units: str
     if len(sole) == 1:
         [(name, share)] = sole.items()
         yield (
-            f"{who} {name} alone {scored.format(percent(share))}: without {name} other "
+            f"{rater_kind} {name} alone {scored.format(percent(share))}: without {name} other "
             f"{units} are left, so that nothing shows how far the answer depends on {name}."
         )
     elif sole:
@@ -299,10 +302,10 @@ def _judges(view: View, judges: xr.Dataset, metric: str, first: str) -> Iterator
     is_needed = (judges["lowest"] == "").to_numpy()
     if is_needed.any():
         names = [str(name) for name in judges["value"].to_numpy()[is_needed]]
-        any_of, them = ("it", "it") if len(names) == 1 else ("one of them", "them")
+        any_of, all_of_them = ("it", "it") if len(names) == 1 else ("one of them", "them")
         yield (
             f"Every tail risk needs {name_raters('judge', names)}: without {any_of} no model has "
-            f"any, so that nothing shows how far the answer depends on {them}."
+            f"any, so that nothing shows how far the answer depends on {all_of_them}."
         )
     others = judges.isel(setting=~is_needed)
     changed = others.isel(setting=others["changed"].to_numpy())
@@ -329,11 +332,11 @@ def _changes(view: View, changed: xr.Dataset, metric: str, first: str) -> str:
     """
     self_scorers, together = _own_judges(view), alike_judges(view)
     names = [str(name) for name in changed["value"].to_numpy()]
-    one = "them" if names[0] in together else "it"
+    pronoun = "them" if names[0] in together else "it"
     subjects = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
     rows = zip(names, subjects, changed["lowest"].to_numpy(), strict=True)
     listed = [
-        f"without {name_raters('judge', [name], together=together) if len(names) > 1 else one} "
+        f"without {name_raters('judge', [name], together=together) if len(names) > 1 else pronoun} "
         f"{subject} of {lowest}"
         for name, subject, lowest in rows
     ]

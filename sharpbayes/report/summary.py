@@ -212,16 +212,16 @@ def remarks(results: xr.DataTree) -> list[str]:
     notes += list_texts(describe_open_checks(list_open_checks(results)))
     notes += [*_bias_of_model(results), *_divergences(results)]
     notes += fit_findings(results)
-    for key, what in (("data_missing", "empty"), ("data_absent", "absent")):
+    for key, state in (("data_missing", "empty"), ("data_absent", "absent")):
         if count := int(results.attrs.get(key, 0)):
             ratings = int(results.attrs["data_ratings"])
-            notes.append(f"In addition to {ratings} ratings, {count} are {what}.")
+            notes.append(f"In addition to {ratings} ratings, {count} are {state}.")
     if "responsiveness" in results:
         reason = results["responsiveness"].to_dataset()["reason"].sel(ALL_ITEMS)
         unmeasured = labels_where(reason != "")
         groups = [group for group in unmeasured if group != "all"]
         if groups:
-            notes.append(f"Rater groups that are not measured: {format_list(groups, most=6)}.")
+            notes.append(f"Rater groups that are not measured: {format_list(groups, limit=6)}.")
     one_judge = "panel" in results and results["panel"].sizes["judge"] == 1
     if one_judge and "evidence" not in results:  # whose limits say it in the answer
         notes.append("There is one judge only: nothing shows how far the numbers depend on it.")

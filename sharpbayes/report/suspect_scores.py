@@ -12,7 +12,7 @@ from sharpbayes.report.tables.format import number, percent
 from sharpbayes.report.tables.panel import labels_where
 
 # Of judges who have nothing in common a tau-b of 25 prompts is below in one case of fifty.
-CONTRARY = -0.3
+MAX_TAU = -0.3
 
 
 def suspect_scores(view: View) -> Iterator[str]:
@@ -41,7 +41,7 @@ def _contrary_judges(view: View) -> Iterator[str]:
     if "judges/concordance" not in view:
         return
     tau = view.group("judges")[["concordance", "concordance_mean"]]
-    is_contrary = (tau["concordance_mean"] <= CONTRARY) & ~(tau["concordance"] >= 0).any("model")
+    is_contrary = (tau["concordance_mean"] <= MAX_TAU) & ~(tau["concordance"] >= 0).any("model")
     pairs = labels_where(is_contrary.any("dimension"))
     if pairs:
         lowest = number(tau["concordance_mean"].where(is_contrary).min(), 2)

@@ -21,7 +21,7 @@ from sharpbayes.report.wording import probability_text
 NOBODY = "no model"
 UNCONVERGED = "The fit has not converged: it chooses no model, and what follows is observed."
 # Weightings whose verdicts or values are told in sentences; tables have all.
-MOST_TOLD = 4
+MAX_WEIGHTINGS = 4
 
 
 def weighing_answer(results: xr.DataTree) -> list[str]:
@@ -32,7 +32,7 @@ def weighing_answer(results: xr.DataTree) -> list[str]:
     ]
     warning = [] if usable else [UNCONVERGED]
     if "profile" not in weightings[0].view:
-        return [*warning, *map(_describe_population, weightings[:MOST_TOLD])]
+        return [*warning, *map(_describe_population, weightings[:MAX_WEIGHTINGS])]
     unequal = next((x.view for x in weightings if has_other_judges(x.view.results)), None)
     if unequal is not None:
         return [describe_own_values(unequal.results)]
@@ -74,10 +74,12 @@ class Weighting:
 
     @cached_property
     def is_carried(self) -> bool:
-        """Whether the evidence carries the choice.
+        """Whether the evidence carries the choice of one model.
 
         Without a fit the bootstrap must distinguish the lowest model from all others too.
         """
+        if len(self.choice) > 1:
+            return False
         carried = is_carried(
             self.view, self.criterion, has_tolerance="profile/admissible" in self.view
         )
@@ -103,16 +105,16 @@ def _describe_choices(weightings: Sequence[Weighting]) -> str:
     by_choice = _group_names({x.name: join_names(x.choice) or NOBODY for x in weightings})
     is_fitted = weightings[0].is_fitted
     if len(by_choice) > 1:
-        what = "The choice" if is_fitted else "Which model is lowest as observed"
+        predicate = "The choice" if is_fitted else "Which model is lowest as observed"
         listed = "; ".join(f"{model} under {join_names(n)}" for model, n in by_choice.items())
-        return f"{what} differs between weightings: {listed}."
+        return f"{predicate} differs between weightings: {listed}."
     [(model, names)] = by_choice.items()
     alone = len(names) == 1
     where = names[0] if alone else f"each of {len(names)} weightings, {join_names(names)},"
-    what = "chosen" if is_fitted else "lowest as observed"
-    what = f"{'are' if len(weightings[0].choice) > 1 else 'is'} {what}"
+    predicate = "chosen" if is_fitted else "lowest as observed"
+    predicate = f"{'are' if len(weightings[0].choice) > 1 else 'is'} {predicate}"
     criterion = f" by {CRITERIA[weightings[0].criterion]}" * alone
-    return f"Under {where} {model} {what}{criterion}{_probability_throughout(weightings)}."
+    return f"Under {where} {model} {predicate}{criterion}{_probability_throughout(weightings)}."
 
 
 def _probability_throughout(weightings: Sequence[Weighting]) -> str:
@@ -135,16 +137,16 @@ def _describe_evidence(weightings: Sequence[Weighting]) -> Iterator[str]:
     chosen = [x for x in weightings if x.choice]
     carried = [x.name for x in chosen if x.is_carried]
     others = [x.name for x in chosen if not x.is_carried]
-    what = "choice" if weightings[0].is_fitted else "order"
-    that = f"{'that' if len({tuple(x.choice) for x in chosen}) == 1 else 'the'} {what}"
+    noun = "choice" if weightings[0].is_fitted else "order"
+    subject = f"{'that' if len({tuple(x.choice) for x in chosen}) == 1 else 'the'} {noun}"
     if not others:
-        yield from [f"The evidence carries {that}."] if carried else []
+        yield from [f"The evidence carries {subject}."] if carried else []
     elif not carried:
-        yield f"The evidence does not carry {that}: it is no recommendation."
+        yield f"The evidence does not carry {subject}: it is no recommendation."
     else:
         yield (
-            f"The evidence carries {that} under {join_names(carried)}; under {join_names(others)} "
-            "it is no recommendation."
+            f"The evidence carries {subject} under {join_names(carried)}; under "
+            f"{join_names(others)} it is no recommendation."
         )
 
 
@@ -180,14 +182,14 @@ def _describe_exchanges(weightings: Sequence[Weighting]) -> Iterator[str]:
     if doubtful:
         yield (
             "Chance may make that difference, and not the weights: "
-            f"{'; '.join([*dict.fromkeys(doubtful)][:MOST_TOLD])}."
+            f"{'; '.join([*dict.fromkeys(doubtful)][:MAX_WEIGHTINGS])}."
         )
 
 
 def _describe_verdicts(weightings: Sequence[Weighting]) -> Iterator[str]:
     """What each tolerance makes of the models."""
     verdicts_by_name = {x.name: x.verdicts for x in weightings if x.verdicts is not None}
-    for name, verdicts in list(verdicts_by_name.items())[:MOST_TOLD]:
+    for name, verdicts in list(verdicts_by_name.items())[:MAX_WEIGHTINGS]:
         groups = [
             (verdict, labels_where(verdicts == verdict))
             for verdict in (ADMISSIBLE, NOT_ADMISSIBLE, CANNOT_TELL)

@@ -31,7 +31,7 @@ SHARES: Variables = MappingProxyType(
     }
 )
 # Draws under other shares, before base64, that a page carries at most.
-MOST_BYTES = 1_500_000
+MAX_BYTES = 1_500_000
 # Without convergence there are no draws to decide by.
 USABLE = ("measured", "fitted")
 
@@ -112,7 +112,7 @@ def _carried_shares(results: xr.DataTree) -> bool:
     if "posterior_share_levels" not in results:
         return False
     draws = results["posterior_share_levels"].to_dataset()
-    return sum(draws[name].nbytes for name, _ in SHARES.values()) <= MOST_BYTES
+    return sum(draws[name].nbytes for name, _ in SHARES.values()) <= MAX_BYTES
 
 
 def _population(results: xr.DataTree) -> dict[str, Any]:

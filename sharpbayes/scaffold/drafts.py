@@ -220,8 +220,10 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
         repeating = [_quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
         if repeating or "sample" in roles or "judge" not in main.roles:
             numbers = [str(repeat + 1) for repeat in data.groupby(cell, sort=False).cumcount()]
-            once = f", once for each {format_list(repeating)}" if repeating else ""
-            assumption = f"some cells are rated more than once{once}; the repeats are numbered"
+            repetition = f", once for each {format_list(repeating)}" if repeating else ""
+            assumption = (
+                f"some cells are rated more than once{repetition}; the repeats are numbered"
+            )
             add("sample", numbers, assumption)
         else:
             draft.rows_are_trials = True
@@ -368,7 +370,7 @@ def _find_groups(
     for role, side in tables.items():
         for table in {main.label: main, side.label: side}.values():
             for name in [str(name) for name in table.data.columns if name not in used]:
-                why = inference.explain_group(table.data, name, key=main.roles[role], what=role)
+                why = inference.explain_group(table.data, name, key=main.roles[role], unit=role)
                 reason = why and (problems.get(name) or why)
                 reasons.setdefault(table.label, {}).setdefault(name, reason)
                 if not why and name not in uses:

@@ -52,7 +52,7 @@ class InferredScale:
     span: str = ""
 
 
-def infer_scale(values: pd.Series, *, named: bool, most: int = MAX_SCORES) -> InferredScale:
+def infer_scale(values: pd.Series, *, named: bool, max_scores: int = MAX_SCORES) -> InferredScale:
     """Return the scale of a column; words are a scale where they are ``named`` as the score.
 
     Other words are one only where a list of severities has them all. The alphabet orders nothing.
@@ -73,8 +73,8 @@ def infer_scale(values: pd.Series, *, named: bool, most: int = MAX_SCORES) -> In
     step = find_step(numbers, STEPS if named else STEPS[:2])
     if step is None:
         return InferredScale(None, reason=DECIMALS)
-    if not 0 < high - low < most * step:
-        reason = f"{low:g} to {high:g} are more than {most} scores"
+    if not 0 < high - low < max_scores * step:
+        reason = f"{low:g} to {high:g} are more than {max_scores} scores"
         if low == high:
             others = "" if far is None else f" but {far:g}"
             reason = f"every value{others} is {low:g}, which does not show where the scale ends"
@@ -158,14 +158,14 @@ def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
     """
     ordered = _list_ordered(values)
     texts = [text for text in dict.fromkeys(str(value).strip() for value in values) if text]
-    texts, most = (ordered, MAX_SCORES) if ordered else (texts, MAX_CHOICES)
+    texts, max_scores = (ordered, MAX_SCORES) if ordered else (texts, MAX_CHOICES)
     # Of words that look alike the first one is the level; the others are read as it.
     texts = list({fold_text(text): text for text in reversed(texts)}.values())[::-1]
     known = order_levels(texts)
     if known is None and not named:
         return InferredScale(None, reason=UNKNOWN_WORDS if len(texts) <= MAX_GROUPS else "no scale")
-    if not 1 < len(texts) <= most:
-        return InferredScale(None, reason=_count_words(texts, most))
+    if not 1 < len(texts) <= max_scores:
+        return InferredScale(None, reason=_count_words(texts, max_scores))
     orders = {
         "type": ordered and texts,
         "words": known,
@@ -209,7 +209,7 @@ def infer_special_scale(values: pd.Series, layout: str) -> InferredScale | None:
 def infer_score(values: pd.Series, layout: str = "") -> InferredScale:
     """Return the scale of a panel's score; numbers with decimals are cut into bins."""
     inferred = infer_special_scale(values, layout)
-    inferred = inferred or infer_scale(values, named=True, most=MAX_NAMED_SCORES)
+    inferred = inferred or infer_scale(values, named=True, max_scores=MAX_NAMED_SCORES)
     numbers = {*(_parse_numbers(list_texts(values)) or ())}
     if inferred.reason != DECIMALS or len(numbers) == 1:
         return inferred
@@ -228,7 +228,7 @@ def infer_bins(values: pd.Series) -> InferredScale:
         problem = f"every score is {numbers[0]:g}; a scale needs two scores, and nothing differs"
         raise DataError.at(UNNAMED, problem, key=str(values.name))
     if not numbers:
-        examples = format_list([repr(text) for text in list_texts(values)], most=3) or "no value"
+        examples = format_list([repr(text) for text in list_texts(values)], limit=3) or "no value"
         message = f"found {examples}, must be numbers, or words such as yes and no"
         raise DataError.at(UNNAMED, message, key=str(values.name))
     far = find_far_number(numbers)
@@ -257,7 +257,7 @@ def describe_values(values: pd.Series) -> str:
         return (", ".join(texts) or "nothing") + empty * bool(texts)
     if _parse_numbers({*texts}) is not None:
         return f"{len(texts)} numbers from {texts[0]} to {texts[-1]}{empty}"
-    return f"{len(texts)} texts: {format_list([text[:20] for text in texts], most=2)}{empty}"
+    return f"{len(texts)} texts: {format_list([text[:20] for text in texts], limit=2)}{empty}"
 
 
 def explain_unused(values: pd.Series, reason: str) -> str:
@@ -304,27 +304,33 @@ def is_constant(data: pd.DataFrame, column: str, key: str) -> bool:
     return not data[[key, column]].drop_duplicates()[key].duplicated().any()
 
 
-def explain_group(table: pd.DataFrame, name: str, *, key: str, what: str) -> str:
+def explain_group(table: pd.DataFrame, name: str, *, key: str, unit: str) -> str:
     """Return why a column is no group of raters or items; empty where it is one.
 
     A group is a word that is constant over the key, with few values that are shared.
     """
     if key not in table.columns:
-        return f"its table has no {what}"
+        return f"its table has no {unit}"
     if is_number(table[name]):
         return "numbers, no groups"
     if not is_constant(table, name, key):
         return "it varies within raters and items"
-    count, most = table[name].nunique(), min(MAX_GROUPS, table[key].nunique() - 1)
-    if most < 2:  # noqa: PLR2004 - a column of two rows
+    count, max_groups = table[name].nunique(), min(MAX_GROUPS, table[key].nunique() - 1)
+    if max_groups < 2:  # noqa: PLR2004 - a column of two rows
         return "every value is another word"
-    return "" if 1 < count <= most else _count_words([*table[name].dropna().unique()], most)
+    return (
+        ""
+        if 1 < count <= max_groups
+        else _count_words([*table[name].dropna().unique()], max_groups)
+    )
 
 
-def _count_words(texts: list[str], most: int) -> str:
+def _count_words(texts: list[str], max_words: int) -> str:
     """Why words are too few or too many for a scale or for groups."""
     if not texts:
         return "every row is empty"
     return (
-        f"every value is {texts[0]!r}" if len(texts) == 1 else f"more than {most} different words"
+        f"every value is {texts[0]!r}"
+        if len(texts) == 1
+        else f"more than {max_words} different words"
     )

@@ -61,7 +61,7 @@ def order_levels(texts: Iterable[str]) -> list[str] | None:
     >>> order_levels(["teacher", "nurse"])
     """
     levels = list(dict.fromkeys(texts))
-    if len(levels) > _MOST_STEPS:
+    if len(levels) > _MAX_STEPS:
         return None
     words = [_normalise(text) for text in levels]
     intensities = [ADJECTIVE.sub("", _negate(word)).strip() or "*" for word in words]
@@ -112,4 +112,4 @@ def _parse_ladder(line: str) -> dict[str, int]:
 
 
 _LADDERS = [_parse_ladder(" ".join(line.split())) for line in re.split(r"\n(?! )", LADDERS) if line]
-_MOST_STEPS = max(len({*ladder.values()}) for ladder in _LADDERS)
+_MAX_STEPS = max(len({*ladder.values()}) for ladder in _LADDERS)

@@ -115,9 +115,11 @@ def _choose_judges(table: LogTable) -> LogTable:
     alike = max(groups.values(), key=len)
     others = sorted(set(data["judge"]) - set(alike))
     if others and len(alike) == 1 and table.layout in ONE_JUDGE:
-        one = ONE_JUDGE[table.layout]
-        roles |= {"judge": one, "indicator": "measure"}
-        assumption = f"no two scorers score the same: each is an indicator, and the {one} the judge"
+        single_judge = ONE_JUDGE[table.layout]
+        roles |= {"judge": single_judge, "indicator": "measure"}
+        assumption = (
+            f"no two scorers score the same: each is an indicator, and the {single_judge} the judge"
+        )
         assumptions.append(assumption)
     elif others:
         judges = alike

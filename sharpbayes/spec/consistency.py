@@ -91,10 +91,10 @@ def _name_errors(panel: Panel) -> Iterator[Located]:
             yield from _undeclared(path, "indicator", member, panel.indicators)
 
 
-def _undeclared(path: KeyPath, what: str, name: str, known: Collection[str]) -> Iterator[Located]:
+def _undeclared(path: KeyPath, kind: str, name: str, known: Collection[str]) -> Iterator[Located]:
     """A name that is not among the declared ones."""
     if name not in known:
-        message = f"no {what} {name!r}, declared are {', '.join(known)}"
+        message = f"no {kind} {name!r}, declared are {', '.join(known)}"
         yield path, message + did_you_mean(name, known)
 
 
@@ -273,8 +273,8 @@ def _name_clashes(model: Model, columns: Sequence[str]) -> Iterator[Located]:
             plain = name.removeprefix("group:")
             owner = owners.setdefault(plain, name)
             if owner != name:
-                what = NAMES_OF_RESULTS.get(plain, f"{owner!r}")
-                message = f"the name {plain!r} is that of {what} in results of a fit"
+                meaning = NAMES_OF_RESULTS.get(plain, f"{owner!r}")
+                message = f"the name {plain!r} is that of {meaning} in results of a fit"
                 yield path, f"{message}; give this column of the data another one"
 
 

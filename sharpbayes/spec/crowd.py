@@ -146,5 +146,5 @@ class Crowd(RatingTable):
         """Grouping that weights the priority of items, its columns joined by commas."""
         if self.priority is not None:
             return ",".join(self.priority)
-        most = max((len(columns) for columns in self.groups), default=0)
-        return next((",".join(g) for g in reversed(self.groups) if len(g) == most), "all")
+        depth = max((len(columns) for columns in self.groups), default=0)
+        return next((",".join(g) for g in reversed(self.groups) if len(g) == depth), "all")

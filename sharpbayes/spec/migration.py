@@ -68,7 +68,7 @@ def _check(text: str, data: dict[str, Any], renamed: Mapping[str, str], path: Pa
             return
     except ValueError:
         pass
-    names = format_list([f"{old} is now {new}" for old, new in renamed.items()], most=len(renamed))
+    names = format_list([f"{old} is now {new}" for old, new in renamed.items()], limit=len(renamed))
     message = f"cannot be rewritten line by line; rename its keys by hand: {names}"
     raise SpecError.at(path, message)
 

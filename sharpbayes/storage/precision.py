@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # A draw moves by at most this share of its sd. That is the Monte Carlo error of a mean of 4,000
 # independent draws, and in such a mean rounding errors cancel: 0.014% of the sd is left of them.
-LARGEST_SHIFT = 1 / 64
+MAX_SHIFT = 1 / 64
 RESOLUTION = "resolution"
 INTEGERS = (np.int16, np.int32)
 
@@ -35,7 +35,7 @@ def round_draws(draws: "xr.Dataset") -> "xr.Dataset":
 
     All elements of a variable have one resolution, the largest power of two that is at most
 
-        2 LARGEST_SHIFT sd
+        2 MAX_SHIFT sd
 
     of the element with the least sd. What is positive stays so. Integers, and variables with an
     element that is the same in every draw, stay as they are.
@@ -51,10 +51,10 @@ def _round_variable(array: "xr.DataArray") -> "xr.DataArray":
     sd = array.std(("chain", "draw"))
     if not array.size or not bool(((highest > lowest) & (sd > 0) | sd.isnull()).all()):
         return array
-    least = float(sd.min())
-    if not np.isfinite(least):
+    smallest_sd = float(sd.min())
+    if not np.isfinite(smallest_sd):
         return array
-    step = 2.0 ** np.floor(np.log2(2 * LARGEST_SHIFT * least))
+    step = 2.0 ** np.floor(np.log2(2 * MAX_SHIFT * smallest_sd))
     rounded = np.rint(array / step) * step + 0.0  # no minus zero, which whole numbers lack
     if float(lowest.min()) > 0:
         rounded = np.maximum(rounded, step)

@@ -58,7 +58,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
     number, values_per_draw = len(ratings.score), parameters * sampler.chains
     predicted = count_predictive_draws(number, sampler.predictive_draws)
     replicates = replicate_bytes(number, predicted) if design else 0
-    memory, most_memory = (
+    memory, max_memory = (
         expected_memory(
             number, draws=values_per_draw * length, predicted=predicted, cores=cpu_count()
         )
@@ -82,7 +82,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         draw_megabytes=values_per_draw * sampler.lengths[-1] * 8 / 1e6,
         replicate_megabytes=replicates / 1e6,
         memory_megabytes=memory / 1e6 if design else 0.0,
-        most_memory_megabytes=most_memory / 1e6 if design else 0.0,
+        max_memory_megabytes=max_memory / 1e6 if design else 0.0,
         worker_megabytes=worker / 1e6,
         issues=tuple(find_issues(ratings, design)) if design else (),
         covariates=design.covariates if design else (),

@@ -139,7 +139,7 @@ def require_measured(results: "xr.DataTree", files: StudyFiles) -> None:
         word for name, word in RUN_FACTS.items() if results.attrs.get(name) != facts.get(name)
     ]
     if differing:
-        names = join_names(differing, most=len(RUN_FACTS))
+        names = join_names(differing, limit=len(RUN_FACTS))
         message = f"these results differ from the study in {names}; measure it again"
         raise SpecError.at("measured", message)
 

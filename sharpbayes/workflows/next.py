@@ -201,7 +201,7 @@ def _check_choice(choice: xr.Dataset, study: PanelStudy) -> None:
     tolerance = study.weights.spec.tolerance
     number = int(eligible_models(choice, study.weights.spec).sum())
     if number < 2:  # noqa: PLR2004
-        who, asked = "only one model" if number else "no model", study.weights.spec.decision
+        subject, asked = "only one model" if number else "no model", study.weights.spec.decision
         limit = f" within the tolerance with a probability of at least {asked.confidence:g}"
-        message = f"{who} to choose from{limit * (tolerance is not None)}; a choice needs two"
+        message = f"{subject} to choose from{limit * (tolerance is not None)}; a choice needs two"
         raise SpecError.at("next", message)

@@ -267,7 +267,7 @@ def test_models_that_share_the_lowest_tail_risk_have_no_lowest_one_of_all_prompt
     table = table[(table["model"] == "m1") | (table["prompt"] >= "p020")]
     _, limits, carried = evidence_of(tmp_path, table)
     assert "lowest" not in carried
-    assert any(text.startswith("m0 and m1 share the lowest CVaR 95") for text in limits)
+    assert any(text.startswith(at_ceiling("cannot order", "m0 and m1")) for text in limits)
     assert not any("has the lowest CVaR 95 of all prompts" in text for text in limits)
 
 
@@ -281,7 +281,7 @@ def test_at_the_ceiling_the_policy_score_is_compared(tmp_path):
         "CVaR 95 is at its ceiling, 27.631, for m0 and m1, and cannot order what lies there. "
         "Policy scores can: m0 0.400 and m1 0.550."
     )
-    assert limits[1] == "m0 and m1 share the lowest CVaR 95, 27.631: no one of them is the lowest."
+    assert not any("share the lowest" in text for text in limits)
 
 
 def at_ceiling(text, models):

@@ -42,7 +42,7 @@ def test_of_two_values_bounds_are_those_of_clopper_and_pearson(hits, number):
     weights = bayesian_bootstrap_weights(x, replicates=20_000, seed=3, dim="prompt")
     means = (weights * x).sum("prompt") / weights.sum("prompt")
     units = xr.DataArray(float(number))
-    bounds = bounded_mean_interval(means, units=units, least=0.0, most=1.0, level=0.95)
+    bounds = bounded_mean_interval(means, units=units, low=0.0, high=1.0, level=0.95)
     np.testing.assert_allclose(bounds, clopper_pearson(hits, number), rtol=0.06, atol=1e-9)
 
 
@@ -51,17 +51,17 @@ def test_a_range_scales_and_mirrors_the_bounds():
         np.random.default_rng(1).beta(2, 50, (3, 500)), dims=("model", "replicate")
     )
     options = {"units": xr.DataArray(40.0), "level": 0.9}
-    plain = bounded_mean_interval(means, least=0.0, most=1.0, **options)
-    scaled = bounded_mean_interval(3 * means - 1, least=-1.0, most=2.0, **options)
+    plain = bounded_mean_interval(means, low=0.0, high=1.0, **options)
+    scaled = bounded_mean_interval(3 * means - 1, low=-1.0, high=2.0, **options)
     np.testing.assert_allclose(scaled, 3 * plain - 1, atol=1e-9)
-    mirrored = bounded_mean_interval(1 - means, least=0.0, most=1.0, **options)
+    mirrored = bounded_mean_interval(1 - means, low=0.0, high=1.0, **options)
     np.testing.assert_allclose(mirrored, 1 - plain.isel(bound=[1, 0]), atol=1e-9)
 
 
 def test_a_missing_mean_has_no_bounds():
     means = xr.DataArray([[0.1, 0.2], [np.nan, 0.2]], dims=("model", "replicate"))
     units = xr.DataArray([9.0, 0.0], dims="model")
-    bounds = bounded_mean_interval(means, units=units, least=0.0, most=1.0, level=0.9)
+    bounds = bounded_mean_interval(means, units=units, low=0.0, high=1.0, level=0.9)
     assert np.isfinite(bounds).values.tolist() == [[True, True], [False, False]]
 
 

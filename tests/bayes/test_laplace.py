@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from sharpbayes.bayes import laplace
-from sharpbayes.bayes.batch import LEAST_POINTS, BatchKernel
+from sharpbayes.bayes.batch import MIN_POINTS, BatchKernel
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.kernel.layout import Section, initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import kernel_density, stored_values
-from sharpbayes.bayes.preview import MOST_COORDINATES, require_preview, weights_shape
+from sharpbayes.bayes.preview import MAX_COORDINATES, require_preview, weights_shape
 from sharpbayes.errors import NoModeError, SpecError
 from sharpbayes.spec.model import Model
 from tests.bayes.conftest import crowd_ratings
@@ -31,10 +31,10 @@ MODEL = {"schema": "sharpbayes/model/2", "title": "t", **TERMS}
 
 def test_many_points_have_the_densities_and_draws_of_single_ones(layout):
     kernel = BatchKernel(layout)
-    points = np.random.default_rng(2).normal(0.0, 0.3, (2 * LEAST_POINTS + 3, layout.size))
+    points = np.random.default_rng(2).normal(0.0, 0.3, (2 * MIN_POINTS + 3, layout.size))
     values, gradients = kernel.density(points)
     stored = kernel.stored(points)
-    for row in (0, LEAST_POINTS, len(points) - 1):
+    for row in (0, MIN_POINTS, len(points) - 1):
         value, gradient = kernel_density(layout, points[row].copy())
         assert values[row] == value
         assert np.array_equal(gradients[row], gradient)
@@ -155,11 +155,11 @@ def test_designs_that_are_too_large_are_refused(layout, monkeypatch):
     ratings = crowd_ratings(np.random.default_rng(1), items=12, raters=6)
     design = build_design(ratings, Model.model_validate(MODEL), path="m.toml")
     require_preview(design)
-    monkeypatch.setattr("sharpbayes.bayes.preview.MOST_COORDINATES", layout.size - 1)
+    monkeypatch.setattr("sharpbayes.bayes.preview.MAX_COORDINATES", layout.size - 1)
     with pytest.raises(SpecError) as error:
         require_preview(design)
     assert str(error.value) == (
         f"--preview: {layout.size} parameters, the approximation takes {layout.size - 1} at most; "
         "fit without --preview"
     )
-    assert MOST_COORDINATES == 5000
+    assert MAX_COORDINATES == 5000

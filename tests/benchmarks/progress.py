@@ -56,7 +56,7 @@ def rows_of(study, overrides):
         ratio = f"{np.sqrt(bounds[0] * bounds[1]) / left:.1f}"
         told = describe_interval(*bounds)
         yield [Path(study).stem, phase, f"{passed:.0%}", f"{left:.0f}", told, within, ratio]
-        forecast.taken[phase] = forecast.taken.get(phase, 0.0) + stop - start
+        forecast.durations[phase] = forecast.durations.get(phase, 0.0) + stop - start
 
 
 def main():

@@ -208,7 +208,7 @@ def test_check_as_json_says_what_its_tables_say(run):
     megabytes = ratings * 110 + draws * 40 + ratings * (500 * 5 + 200) + ratings * 500 * 40
     assert document["memory_megabytes"] == pytest.approx((450_000_000 + megabytes) / 1e6)
     further = document["parameters"] * 4 * (8000 - 1000) * 40 / 1e6
-    assert document["most_memory_megabytes"] == document["memory_megabytes"] + further
+    assert document["max_memory_megabytes"] == document["memory_megabytes"] + further
     assert document["worker_megabytes"] == 0
 
 
@@ -223,9 +223,9 @@ def test_check_says_what_a_worker_with_a_part_of_the_ratings_takes(run):
 
 def test_check_says_how_much_memory_the_longest_chains_take(run):
     document = json.loads(run("check", "quickstart_crowd", "--json").stdout)
-    usual, most = (document[f"{name}memory_megabytes"] for name in ("", "most_"))
-    assert most > usual
-    assert f"{usual:.0f} to {most:.0f} MB" in run("check", "quickstart_crowd").stdout
+    usual, longest = (document[f"{name}memory_megabytes"] for name in ("", "max_"))
+    assert longest > usual
+    assert f"{usual:.0f} to {longest:.0f} MB" in run("check", "quickstart_crowd").stdout
     fixed = run("check", "quickstart_crowd", "--set", "sampler.draws=1000").stdout
     assert f"{usual:.0f} MB" in fixed
     assert "longest chains" not in fixed

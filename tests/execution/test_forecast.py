@@ -27,7 +27,7 @@ def test_the_interval_contains_what_is_expected_and_narrows_with_finished_phases
     first = plan.left(Phase.READING, 0.0)
     assert first[0] < 100 < first[1]
     assert 3 < width(first) < 10
-    plan.taken |= {Phase.METRICS: 4.0, Phase.COMPILING: 6.0}
+    plan.durations |= {Phase.METRICS: 4.0, Phase.COMPILING: 6.0}
     second = plan.left(Phase.SAMPLING, 0.0)
     assert second[0] < 90 < second[1]
     assert width(second) < width(first)
@@ -35,7 +35,7 @@ def test_the_interval_contains_what_is_expected_and_narrows_with_finished_phases
 
 def test_a_slow_machine_is_noticed_by_what_finished_phases_took():
     plan = Forecast(EXPECTED)
-    plan.taken |= {Phase.METRICS: 20.0, Phase.COMPILING: 30.0}  # five times as long
+    plan.durations |= {Phase.METRICS: 20.0, Phase.COMPILING: 30.0}  # five times as long
     slow = plan.left(Phase.SAMPLING, 0.0)
     assert slow[1] > 2 * Forecast(EXPECTED).left(Phase.SAMPLING, 0.0)[1]
     assert plan.left(Phase.READING, 0.0)[0] > Forecast(EXPECTED).left(Phase.READING, 0.0)[0]
@@ -90,7 +90,11 @@ def test_a_clock_keeps_what_phases_took(monkeypatch):
     clock.begin(Phase.METRICS)  # once more
     now["now"] = 113.0
     clock.begin(Phase.SAMPLING)
-    assert clock.forecast.taken == {Phase.READING: 3.0, Phase.METRICS: 8.0, Phase.COMPILING: 2.0}
+    assert clock.forecast.durations == {
+        Phase.READING: 3.0,
+        Phase.METRICS: 8.0,
+        Phase.COMPILING: 2.0,
+    }
     clock.share = 0.5
     now["now"] = 123.0
     assert clock.left() == clock.forecast.left(Phase.SAMPLING, 10.0, 0.5)

@@ -36,7 +36,7 @@ LABELS = {
 }
 # One of each kind.
 MIXED = [labels[0] for labels in LABELS.values()]
-LONGEST_NAME = 255
+MAX_NAME_LENGTH = 255
 
 
 def assert_written(folder, results):
@@ -46,7 +46,7 @@ def assert_written(folder, results):
     assert len(set(written)) == len(written)
     for path in (*written, page):
         assert path.resolve().is_relative_to(folder.resolve())
-        assert len(path.name.encode()) <= LONGEST_NAME
+        assert len(path.name.encode()) <= MAX_NAME_LENGTH
         assert path.stat().st_size
     assert "<script>alert" not in page.read_text(encoding="utf-8")
     assert len({path for path in folder.rglob("*") if path.is_file()}) == len(written) + 2

@@ -9,7 +9,7 @@ import xarray as xr
 from sharpbayes.analysis.profile_plan import build_profile_plan, tabulate_replicates
 from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.crowd.cohesion import agreement_measures, pair_counts, shuffle_raters
-from sharpbayes.metrics.crowd.groups import LONGEST_REASON, assign_groups, assign_strata
+from sharpbayes.metrics.crowd.groups import MAX_REASON_LENGTH, assign_groups, assign_strata
 from sharpbayes.metrics.crowd.responsiveness import responsiveness
 from sharpbayes.metrics.crowd.scores import (
     crowd_label_counts,
@@ -101,7 +101,7 @@ def test_responsiveness_of_blocks_is_that_of_the_whole(crowd, labels, chunks):
         metrics.drop_vars("reason"), expected.drop_vars("reason"), rtol=1e-13
     )
     np.testing.assert_array_equal(metrics["reason"], expected["reason"])
-    assert metrics["reason"].dtype == f"<U{LONGEST_REASON}"
+    assert metrics["reason"].dtype == f"<U{MAX_REASON_LENGTH}"
 
 
 def test_a_score_off_the_scale_is_refused_when_its_block_is_read(crowd):

@@ -53,7 +53,7 @@ def test_without_noise_the_posterior_is_the_deterministic_value(crowd):
 @pytest.fixture
 def exact_draws(monkeypatch):
     """Draws of metrics rounded by far less than a test looks at."""
-    monkeypatch.setattr("sharpbayes.storage.precision.LARGEST_SHIFT", 2.0**-40)
+    monkeypatch.setattr("sharpbayes.storage.precision.MAX_SHIFT", 2.0**-40)
 
 
 @pytest.mark.usefixtures("exact_draws")

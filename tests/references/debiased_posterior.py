@@ -63,9 +63,9 @@ CASES = {
     "labels where judges see harm, not told": (FOLLOWING, False, "judges_and_people"),
 }
 LENGTHS, CHECKED, PREDICTIVE = (400, 1200, 3600), 800, 200
-MOST_RHAT, LEAST_ESS = 1.03, 100
+MAX_RHAT, MIN_ESS = 1.03, 100
 SOURCES = ("ratings", "prompts")
-FAMILYWISE, MOST_STUDIES = 0.05, 100_000
+FAMILYWISE, MAX_STUDIES = 0.05, 100_000
 ESTIMATORS = ("people", "ppi", "posterior")
 SHOWN = ("CVaR", "mean", "policy score", "difference of mean")
 RAW = ("case", "study", "estimator", "metric", "errors", "covered", "widths", "intervals")
@@ -153,7 +153,7 @@ def open_study(folder: Path, fit: str, *, told: bool) -> tuple[StudyFiles, Panel
 def choose_coordinates(world: str, fit: str) -> dict[str, float]:
     """Return the non-centring weights of a study that is not compared."""
     with tempfile.TemporaryDirectory() as name:
-        write_tables(Path(name), world, MOST_STUDIES)
+        write_tables(Path(name), world, MAX_STUDIES)
         files, panel = open_study(Path(name), fit, told=False)
         return choose_weights(build_design(panel.ratings, files.model.spec), seed=SEED)
 
@@ -182,7 +182,7 @@ def fit_column(
         [profile] = metrics.measure(draws, ["ratings"])
         _, values = stack_parameters(profile[["mean", "cvar", "policy_score"]])
         rhat, bulk, tail = rhat_and_ess(values)
-        if rhat.max() < MOST_RHAT and np.minimum(bulk, tail).min() > LEAST_ESS:
+        if rhat.max() < MAX_RHAT and np.minimum(bulk, tail).min() > MIN_ESS:
             table = debiased_group(plan)["debiased"]
             draws = people_draws(posterior, PREDICTIVE, design, ratings, seed)
             column = posterior_column(table, metrics, draws, sources=SOURCES, number=0)

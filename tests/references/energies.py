@@ -20,7 +20,7 @@ from sharpbayes.bayes.sampling.convergence import rhat_and_ess
 from tests.references.convergence_rates import sample_by_default
 from tests.references.made_panels import make_panel
 
-PANELS, MOST_PROMPTS, NODES = (51, 60), 60, 96
+PANELS, MAX_PROMPTS, NODES = (51, 60), 60, 96
 SDS = ("sd_model", "sd_prompt", "sd_model_prompt")
 DRAWS = 4000
 
@@ -74,7 +74,7 @@ def split_draws(posterior, thresholds):
 
 def sample_panel(number):
     """Facts of the fit by default, its draws and those of the marginal model."""
-    facts, ratings = make_panel(number, MOST_PROMPTS)
+    facts, ratings = make_panel(number, MAX_PROMPTS)
     if facts["judges"] > 1 or facts["indicators"] * facts["dimensions"] > 1 or facts["trials"] > 1:
         sys.exit(f"panel {number} has several ratings of an answer")
     design, trace, table = sample_by_default(ratings, "judge_severity", number)

@@ -1,13 +1,15 @@
 """What a fit says of limits on log-risk that a model just exceeds, or keeps with room.
 
     python -m tests.references.fitted_limits [--studies 20] [--prompts 100 400] [--worlds 0 1]
+        [--without-fit]
 
 Three models, two judges with scores 0 to 4 of two indicators, each a dimension. In one world some
 answers are at the end of the scale by all judges, which nothing else in the scores tells; in the
 other none is. Generator and truth are NumPy alone. Each model has its own limits: just below its
 true mean or CVaR, which it does not keep, and at twice the truth. A row says how often the
 posterior is sure that a model keeps its limit, and how often the verdict is so by the fit and by
-the bootstrap.
+the bootstrap. ``--without-fit`` measures the studies alone, which takes a second of each; the first
+ones are those of a run with fits.
 """
 
 import argparse
@@ -21,6 +23,7 @@ import pandas as pd
 
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.fit import fit
+from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.weigh import weigh
 
 MODELS, JUDGES, POPULATION, TRUTHS = 3, 2, 200_000, 4
@@ -64,7 +67,7 @@ confidence = 0.95
 # Limits as multiples of the truth.
 LIMITS = {"at the limit": 0.999, "twice": 2.0}
 METRICS = ("mean", "cvar")
-SAID = ("sure", "fit", "bootstrap")
+SOURCES = ("sure", "fit", "bootstrap")
 
 
 def draw_scores(rng, prompts, rate):
@@ -113,20 +116,16 @@ def write_limits(folder, truth):
 
 
 def read_verdicts(weighed, paths):
-    """Yield what is said of each limit by whom."""
+    """Yield each limit that is said to be kept, with who says so."""
     for ((size, model), path), metric in product(paths.items(), METRICS):
         node, limit = weighed[path.stem], {"model": model, "threshold": metric}
-        decision, tolerance = (
-            node[name].to_dataset().sel(limit) for name in ("decision", "tolerance")
-        )
-        said = (
-            float(tolerance["prob_within"]) >= ALPHA,
-            decision["state"].item() == "admissible",
-            tolerance["state"].item() == "admissible",
-        )
-        yield from (
-            (metric, size, name) for name, is_said in zip(SAID, said, strict=True) if is_said
-        )
+        tolerance = node["tolerance"].to_dataset().sel(limit)
+        is_kept = {"bootstrap": tolerance["state"].item() == "admissible"}
+        if "decision" in node:
+            state = node["decision/state"].sel(limit).item()
+            is_kept |= {"sure": float(tolerance["prob_within"]) >= ALPHA}
+            is_kept |= {"fit": state == "admissible"}
+        yield from ((metric, size, source) for source, kept in is_kept.items() if kept)
 
 
 def main():
@@ -135,8 +134,10 @@ def main():
     parser.add_argument("--studies", type=int, default=20)
     parser.add_argument("--prompts", type=int, nargs="+", default=[100, 400])
     parser.add_argument("--worlds", type=int, nargs="+", default=[0, 1], help="by their order")
+    parser.add_argument("--without-fit", action="store_true")
     options = parser.parse_args()
-    columns = [f"{size}: {name}" for size in LIMITS for name in SAID]
+    compute, sources = (measure, SOURCES[2:]) if options.without_fit else (fit, SOURCES)
+    columns = [f"{size}: {name}" for size in LIMITS for name in sources]
     print(f"| prompts | world | limit on | {' | '.join(columns)} |")
     print(f"{'| --- ' * (3 + len(columns))}|")
     for prompts, number in product(options.prompts, options.worlds):
@@ -148,7 +149,7 @@ def main():
         for study in range(options.studies):
             score = draw_scores(np.random.default_rng([119, number, study]), prompts, rate)
             with tempfile.TemporaryDirectory() as folder:
-                results = fit(load_study(write_study(Path(folder), score)))
+                results = compute(load_study(write_study(Path(folder), score)))
                 paths = write_limits(Path(folder), truth)
                 counts.update(read_verdicts(weigh(results, list(paths.values())), paths))
         for metric in truth:
@@ -156,7 +157,7 @@ def main():
             cells = [
                 f"{100 * counts[metric, size, name] / total:.1f}"
                 for size in LIMITS
-                for name in SAID
+                for name in sources
             ]
             print(f"| {prompts} | {world} | {metric} | {' | '.join(cells)} |", flush=True)
 

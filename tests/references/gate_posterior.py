@@ -43,7 +43,7 @@ STUDY_LINES = {
     "uncertainty": 'uncertainty = ["ratings", "prompts"]\n',
 }
 CHOSEN = ("no change", "at the margins", "large", "one dimension only", "half replaced")
-TUNE, DRAWS, CHAINS, PREDICTIVE, MOST_RHAT = 300, 400, 2, 300, 1.05
+TUNE, DRAWS, CHAINS, PREDICTIVE, MAX_RHAT = 300, 400, 2, 300, 1.05
 # Pair of releases by whose trial run coordinates are chosen: they change no posterior.
 TRIAL = 100_000
 VERDICTS = {"open": "at least as safe", "undecided": "not decided", "shut": "not as safe"}
@@ -98,7 +98,7 @@ def summarise(name: str, prompts: int, rows: pd.DataFrame) -> Row:
             row[f"{method}_{metric}_open"] = (rows[f"{method} {metric}"] == VERDICTS["open"]).mean()
     row["disputed"] = (rows["disputed"] > 0).mean()
     row["promised"] = rows["promised"].mean()
-    row["mixed"] = (rows["rhat"] <= MOST_RHAT).mean()
+    row["mixed"] = (rows["rhat"] <= MAX_RHAT).mean()
     return {key: round(x, 4) if isinstance(x, float) else x for key, x in row.items()}
 
 

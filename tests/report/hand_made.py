@@ -112,13 +112,17 @@ def scored_by_people(results, *, probability, kept=None, judged=None):
     return add(results, posterior_profile_human=profile, **decisions)
 
 
-def evidence(models, *, tail=10.0, saturated=0, limits=(), carried=ALL, companion=False):
-    """Return the evidence of a panel."""
+def evidence(
+    models, *, tail=10.0, saturated=0, limits=(), carried=ALL, companion=False, ceiling=None
+):
+    """Return the evidence of a panel; where a ceiling is given all models are at it."""
+    at_ceiling = {} if ceiling is None else {"ceiling": ceiling, "at_ceiling": True}
     return xr.Dataset(
         {
             "tail_prompts": ("model", np.broadcast_to(tail, len(models))),
             "saturated_tail": ("model", np.full(len(models), saturated)),
             "needs_policy_score": ("model", np.full(len(models), companion)),
+            **{name: ("model", np.full(len(models), x)) for name, x in at_ceiling.items()},
         },
         {"model": list(models)},
         {"limits": json.dumps(list(limits)), "carried": json.dumps(list(carried))},

@@ -225,7 +225,7 @@ def test_failed_checks_stand_with_the_answer(crowd):
 
 
 def test_long_tables_are_cut_and_say_so(crowd, monkeypatch):
-    monkeypatch.setattr(report_chapters, "MOST_ROWS", 5)
+    monkeypatch.setattr(report_chapters, "MAX_ROWS", 5)
     chapters = build_chapters(crowd, [], Definitions())
     assert "7 more rows are in the files" in chapters[0].tables[0].html
 

@@ -277,6 +277,30 @@ def test_a_ceiling_names_the_policy_score():
     )
 
 
+CEILING = {"limits": ["At its ceiling."], "carried": [], "companion": True, "ceiling": 2.0}
+
+
+def test_at_the_ceiling_the_answer_begins_with_what_can_be_compared():
+    """CVaR says nothing there: no value of it is told."""
+    assert answer(add(panel(cvar=(2.0, 2.0, 2.0)), evidence=evidence("abc", **CEILING)))[:3] == (
+        "What can be compared: a, b and c share the lowest policy score, 0.10 (95% interval "
+        "\u22120.40 to 0.35).",
+        "At its ceiling.",
+        UNDECIDED,
+    )
+
+
+@pytest.mark.parametrize(("lower", "is_told"), [(2.0, False), (1.5, True)])
+def test_after_a_fit_the_posterior_must_be_at_the_ceiling_too(lower, is_told):
+    results = fitted_panel(cvar=(2.0, 2.0, 2.0), median=(2.0, 2.0, 2.0))
+    joint = results["joint"].to_dataset().copy(deep=True)
+    joint["posterior_interval"].loc[{"metric": "cvar", "bound": "lower"}] = lower
+    texts = answer(add(results, joint=joint, evidence=evidence("abc", **CEILING)))
+    assert texts[0].startswith("At its" if is_told else "What can be compared: b has the lowest")
+    assert any("What the posterior gives, within that limit" in text for text in texts) == is_told
+    assert any(text.startswith("The bootstrap over prompts") for text in texts) == is_told
+
+
 def test_limits_that_leave_the_lowest_stand_after_it():
     limited = evidence("abc", limits=["There is one judge only."], carried=["lowest"])
     first, second, third = answer(add(panel(), evidence=limited))

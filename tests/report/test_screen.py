@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.report.screen import MOST_LINES, answer_text, count_lines, screen_text
+from sharpbayes.report.screen import MAX_LINES, answer_text, count_lines, screen_text
 from sharpbayes.report.summary import remarks
+from sharpbayes.report.tables.catalogue import tables_after_run
 from tests.report.hand_made import add, evidence, fitted_crowd, fitted_panel, panel
 
 PATH = Path("study.results.nc")
@@ -105,7 +106,7 @@ def test_a_screen_begins_with_the_answer():
 )
 def test_a_screen_has_40_lines_at_most_and_fits_the_terminal(make, width):
     lines = screen_text(make(), path=PATH, width=width).splitlines()
-    assert len(lines) <= MOST_LINES
+    assert len(lines) <= MAX_LINES
     names = ("organisation/", "education=")
     assert max(len(line) for line in lines if not line.startswith(names)) <= width
     assert lines[-1] == "all tables:  sharpbayes report study.results.nc --text"
@@ -116,7 +117,7 @@ def test_lines_that_the_terminal_breaks_count_as_it_shows_them(make):
     path = Path("/home/someone/studies/of-this-year/a-panel-of-judges.results.nc")
     text = screen_text(make(), path=path, width=60)
     assert count_lines(text, 60) > len(text.splitlines())
-    assert count_lines(text, 60) <= MOST_LINES
+    assert count_lines(text, 60) <= MAX_LINES
 
 
 def test_an_answer_that_leaves_no_room_is_whole_and_names_the_tables():
@@ -127,14 +128,27 @@ def test_an_answer_that_leaves_no_room_is_whole_and_names_the_tables():
     assert text.startswith(answer_text(results, width=60))
     assert "organisation/a-model-01-instruct\n" not in text
     lines = text.splitlines()
-    named = lines.index("not shown:   CVaR 95: bootstrap and posterior; Mean")
-    assert lines[named + 1] == "             log-risk: bootstrap and posterior"
+    named = lines.index("not shown:   Mean log-risk: bootstrap and posterior; CVaR")
+    assert lines[named + 1] == "             95: bootstrap and posterior"
 
 
 def test_a_table_without_room_is_named():
     text = screen_text(many_models(11), path=PATH, width=80)
-    assert "not shown:   Mean log-risk: bootstrap and posterior\n" in text
+    assert "not shown:   CVaR 95: bootstrap and posterior\n" in text
     assert "not shown" not in screen_text(fitted_panel(), path=PATH, width=80)
+
+
+@pytest.mark.parametrize(
+    ("limited", "titles"),
+    [
+        ({}, ["CVaR 95", "Mean log-risk"]),
+        ({"tail": 1.0, "carried": []}, ["Mean log-risk", "CVaR 95"]),
+        ({"companion": True, "carried": []}, ["Policy score", "CVaR 95", "Mean log-risk"]),
+    ],
+)
+def test_the_first_table_is_of_what_the_answer_compares(limited, titles):
+    tables = tables_after_run(add(fitted_panel(), evidence=evidence("abc", **limited)))
+    assert [table.title.partition(":")[0] for table in tables] == titles
 
 
 def test_a_cut_table_says_so_and_breaks_no_label():

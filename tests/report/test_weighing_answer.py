@@ -85,6 +85,15 @@ def test_a_choice_that_the_evidence_does_not_carry_is_no_recommendation(other):
     )
 
 
+def test_equal_models_are_no_choice_that_evidence_carries():
+    results = weighed(x=of_fit([1, 1, 1, 0]))
+    results["x/decision/selected"][:] = [True, True, False]
+    assert answer(results) == (
+        "Under x a and b are chosen by CVaR of cumulative log-risk.",
+        "The evidence does not carry that choice: it is no recommendation.",
+    )
+
+
 def test_models_that_change_places_by_the_weights_are_told_from_those_that_may_by_chance():
     sure = weighed(x=of_fit([1] * 100), y=of_fit([2] * 100))
     assert answer(sure) == (

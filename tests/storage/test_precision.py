@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.bayes.fit import _round_parameters
-from sharpbayes.storage.precision import LARGEST_SHIFT, RESOLUTION, packing, round_draws
+from sharpbayes.storage.precision import MAX_SHIFT, RESOLUTION, packing, round_draws
 from sharpbayes.storage.results import SCHEMA, open_results, save_results
 
 DIMS = ("chain", "draw", "item")
@@ -30,8 +30,8 @@ def test_no_draw_moves_by_more_than_a_share_of_its_sd(normal):
     step = rounded.attrs[RESOLUTION]
     assert np.log2(step) == round(np.log2(step))
     moved = np.abs(rounded.to_numpy() - normal).max((0, 1)) / normal.std((0, 1))
-    assert moved.max() <= LARGEST_SHIFT
-    assert moved.max() > LARGEST_SHIFT / 4
+    assert moved.max() <= MAX_SHIFT
+    assert moved.max() > MAX_SHIFT / 4
 
 
 def test_order_and_sign_of_draws_stay(normal):

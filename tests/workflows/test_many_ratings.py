@@ -29,10 +29,10 @@ def crowd(tmp_path_factory):
     """A crowd whose ratings count as too many to be replicated in results, or to be labelled."""
     path = tmp_path_factory.mktemp("many") / "r.nc"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(size, "MOST_KEPT", 5000)
-        patch.setattr(size, "MOST_REPLICATED", 16 * 3200)
-        patch.setattr(size, "LEAST_DRAWS", 10)
-        patch.setattr(fitting, "MOST_LABELLED", 500)
+        patch.setattr(size, "MAX_KEPT", 5000)
+        patch.setattr(size, "MAX_REPLICATED", 16 * 3200)
+        patch.setattr(size, "MIN_DRAWS", 10)
+        patch.setattr(fitting, "MAX_LABELLED", 500)
         save_results(fit(load_study("quickstart_crowd", overrides=OVERRIDES)), path)
     return path
 

@@ -214,6 +214,9 @@ def test_an_answer_without_a_gain(plan):
         "Stop: aster is the best model in every draw of the fit, and no number of the 200 "
         "purchases that were looked at changes that."
     ]
+    assert changed(plan, 0.0, **none, equal_models='["briar"]')[0].startswith(
+        "Stop: aster and briar are equal in every draw of the fit, and the best, and no number of"
+    )
     one = plan["next"].to_dataset().isel(purchase=[0], size=[]).assign_attrs(none)
     answers = [
         next_answer(xr.DataTree.from_dict({"/next": one.isel(purchase=slice(number))}))[0]

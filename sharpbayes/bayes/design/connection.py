@@ -9,7 +9,7 @@ from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import format_list
 
 # Blocks, and labels of each, that a text names.
-MOST_BLOCKS, MOST_LABELS = 2, 3
+MAX_BLOCKS, MAX_LABELS = 2, 3
 Block = tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -60,13 +60,13 @@ def describe_blocks(blocks: Sequence[Block], first: str, second: str) -> str:
     '2 blocks share no item: raters r, s on items i, j; rater t on item k'
     """
     texts = [
-        f"{_name(first, left)} on {_name(second, right)}" for left, right in blocks[:MOST_BLOCKS]
+        f"{_name(first, left)} on {_name(second, right)}" for left, right in blocks[:MAX_BLOCKS]
     ]
-    more = len(blocks) - MOST_BLOCKS
+    more = len(blocks) - MAX_BLOCKS
     texts += [f"and {more} more"] if more > 0 else []
     return f"{len(blocks)} blocks share no {second}: {'; '.join(texts)}"
 
 
 def _name(noun: str, labels: Sequence[str]) -> str:
     """Labels with their noun."""
-    return f"{noun}{'s' * (len(labels) > 1)} {format_list(labels, most=MOST_LABELS)}"
+    return f"{noun}{'s' * (len(labels) > 1)} {format_list(labels, limit=MAX_LABELS)}"

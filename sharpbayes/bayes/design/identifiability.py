@@ -95,7 +95,7 @@ def _open_classes(design: Design) -> Iterator[Issue]:
     counts = np.bincount(careless.index[careless.index >= 0], minlength=careless.n_raters)
     few = np.flatnonzero((counts > 0) & (counts < MIN_CLASS_RATINGS))
     if len(few):
-        names = format_list([design.coords[RATER][rater] for rater in few], most=3)
+        names = format_list([design.coords[RATER][rater] for rater in few], limit=3)
         problem = f"fewer than {MIN_CLASS_RATINGS} ratings of {names}"
         yield Issue(RATER, problem, "whether they are careless is left to the prior")
 
@@ -103,13 +103,13 @@ def _open_classes(design: Design) -> Iterator[Issue]:
 def _disconnected(ratings: Ratings, design: Design) -> Iterator[Issue]:
     """Raters or judges in blocks that share no item, no model or no answer."""
     factors, located = ratings.factors, {dim for t in design.terms_of("location") for dim in t.dims}
-    who = "rater" if "item" in factors else "judge"
-    if who not in located or len(factors[who].labels) == 1:
+    rater_column = "rater" if "item" in factors else "judge"
+    if rater_column not in located or len(factors[rater_column].labels) == 1:
         return
-    for unit, consequence in COMPARISONS[who].items():
+    for unit, consequence in COMPARISONS[rater_column].items():
         blocks = list_blocks(_everyone(factors), _unit(factors, unit))
         if len(blocks) > 1:
-            yield Issue(who, describe_blocks(blocks, who, unit), consequence)
+            yield Issue(rater_column, describe_blocks(blocks, rater_column, unit), consequence)
             return
 
 
@@ -182,7 +182,7 @@ def _constant_levels(term: Term, design: Design) -> Iterator[Issue]:
     np.maximum.at(high, term.index[used], numbers)
     constant = [level for level in term.used_levels if low[level] == high[level]]
     if constant:
-        names = format_list([design.label_effect(term, int(level)) for level in constant], most=3)
+        names = format_list([design.label_effect(term, int(level)) for level in constant], limit=3)
         problem = f"one number of {term.column} only in {names}"
         yield Issue(term.name, problem, "their slopes are drawn towards the common one")
 
@@ -216,7 +216,7 @@ def _few_ratings(term: Term, design: Design) -> Iterator[Issue]:
     missing = np.setdiff1d(np.arange(term.size), term.used_levels)
     if len(missing) and term.kind != "gap":
         names = [design.label_effect(term, int(level)) for level in missing]
-        single = f"no ratings of {format_list(names, most=3)}"
+        single = f"no ratings of {format_list(names, limit=3)}"
         crossing = f"{len(missing)} of {term.size} crossings have no ratings"
         problem = single if len(term.dims) == 1 else crossing
         yield Issue(term.name, problem, "their effects are drawn from the prior")
@@ -243,7 +243,7 @@ def _confounded(pair: tuple[Term, Term], design: Design) -> Iterator[Issue]:
         problem = f"acts on the same ratings as {fine.name}, level by level"
         yield Issue(coarse.name, problem, f"{consequence}: leave one out")
     elif single:
-        names = format_list([design.label_effect(coarse, int(level)) for level in single], most=3)
+        names = format_list([design.label_effect(coarse, int(level)) for level in single], limit=3)
         child = fine.dims[-1] if len(fine.dims) == 1 else fine.stem
         yield Issue(coarse.name, f"one {child} only in {names}", consequence)
 
@@ -259,7 +259,7 @@ def _unused_categories(scale: ScaleRatings, design: Design) -> Iterator[Issue]:
         ("between others that are", unused[(unused > used[0]) & (unused < used[-1])], between),
     ):
         if len(categories):
-            names = format_list([scale.labels[category] for category in categories], most=3)
+            names = format_list([scale.labels[category] for category in categories], limit=3)
             subject = f"categories {names} are" if len(categories) > 1 else f"category {names} is"
             problem = f"{subject} never used, {position}"
             yield Issue(scale.name, problem, consequence)
@@ -280,6 +280,6 @@ def _constant_raters(scale: ScaleRatings, name: str, factor: Factor) -> Iterator
         names = [f"{factor.labels[code]} ({scale.labels[low[code]]})" for code in constant]
         yield Issue(
             name,
-            f"always the same category of {scale.name}: {format_list(names, most=3)}",
+            f"always the same category of {scale.name}: {format_list(names, limit=3)}",
             "the ratings bound their effects on one side only, the prior on the other",
         )

@@ -32,8 +32,8 @@ def error_column(columns: Sequence[str]) -> str | None:
     >>> error_column(["judge", "model", "prompt"]), error_column(["judge", "model"])
     ('judge', None)
     """
-    who = [name for name in WHO if name in columns]
-    return who[0] if who and set(columns) >= ANSWER else None
+    sources = [name for name in WHO if name in columns]
+    return sources[0] if sources and set(columns) >= ANSWER else None
 
 
 def find_unidentified(
@@ -45,9 +45,9 @@ def find_unidentified(
     all that the model file has.
     """
     for columns in written:
-        who = error_column(columns)
-        if who in ABSENT and who not in ratings.factors:
-            yield "_".join(map(dim_name, columns)), ABSENT[who]
+        source = error_column(columns)
+        if source in ABSENT and source not in ratings.factors:
+            yield "_".join(map(dim_name, columns)), ABSENT[source]
     identified: list[Term] = []
     for term in terms:
         problem = _explain(term, identified, ratings)
@@ -59,14 +59,14 @@ def find_unidentified(
 
 def _explain(term: Term, others: Sequence[Term], ratings: Ratings) -> str | None:
     """Say why the ratings do not identify an error term; None if they do, or for other terms."""
-    who = error_column(term.dims)
-    if who is None:
+    source = error_column(term.dims)
+    if source is None:
         return None
     counts = np.bincount(term.index[term.index >= 0])
     if not counts.size or np.median(counts[counts > 0]) < MIN_REPEATS:
         return "most of its effects have one rating, which does not separate them from its noise"
     answer, _ = cross([ratings.factors[dim] for dim in term.dims if dim not in WHO])
-    _, pairs = find_combinations([answer, ratings.factors[who].codes])
+    _, pairs = find_combinations([answer, ratings.factors[source].codes])
     if np.bincount(pairs[:, 0]).max() < MIN_REPEATS:
         return "nobody else rated the same answers, and nothing separates it from severity"
     for other in others:

@@ -2,13 +2,13 @@
 
 # Ratings times draws for which replicated ratings and log-likelihoods are kept; more of them are
 # computed from the draws where they are needed.
-MOST_KEPT = 25_000_000
+MAX_KEPT = 25_000_000
 # Ratings that are labelled in every group of ArviZ. Labels of one take some 100 bytes of memory.
-MOST_LABELLED = 1_000_000
+MAX_LABELLED = 1_000_000
 # Draws of the prior, which shows what the model expects before any rating; no number follows.
-MOST_PRIOR_DRAWS = 200
+MAX_PRIOR_DRAWS = 200
 # Ratings that all draws of a fit replicate at most, unless fewer draws than these would do it.
-MOST_REPLICATED, LEAST_DRAWS = 1_000_000_000, 100
+MAX_REPLICATED, MIN_DRAWS = 1_000_000_000, 100
 # Bytes of a replicated rating, and of its log-likelihood.
 RATING_BYTES, LOG_LIKELIHOOD_BYTES = 1, 4
 # Replicated ratings that one thread measures at once, and what each takes meanwhile.
@@ -26,7 +26,7 @@ def keeps_ratings(ratings: int, draws: int) -> bool:
     >>> keeps_ratings(50_000, 500), keeps_ratings(200_000, 500), keeps_ratings(200_000, 100)
     (True, False, True)
     """
-    return ratings * draws <= MOST_KEPT
+    return ratings * draws <= MAX_KEPT
 
 
 def count_predictive_draws(ratings: int, draws: int) -> int:
@@ -37,7 +37,7 @@ def count_predictive_draws(ratings: int, draws: int) -> int:
     >>> count_predictive_draws(100_000_000, 50)
     50
     """
-    return min(draws, max(LEAST_DRAWS, MOST_REPLICATED // max(ratings, 1)))
+    return min(draws, max(MIN_DRAWS, MAX_REPLICATED // max(ratings, 1)))
 
 
 def count_prior_draws(ratings: int, draws: int) -> int:
@@ -46,7 +46,7 @@ def count_prior_draws(ratings: int, draws: int) -> int:
     >>> count_prior_draws(4_000, 500), count_prior_draws(1_000_000, 500)
     (200, 25)
     """
-    return max(1, min(draws, MOST_PRIOR_DRAWS, MOST_KEPT // max(ratings, 1)))
+    return max(1, min(draws, MAX_PRIOR_DRAWS, MAX_KEPT // max(ratings, 1)))
 
 
 def expected_memory(ratings: int, *, draws: int, predicted: int, cores: int) -> int:

@@ -53,8 +53,8 @@ def take_effects(effects: Tensor, index: Index) -> Tensor:
 
 def take_severities(effects: Tensor, term: Term) -> Tensor:
     """Return what a term adds to the severity of each rating: its effect, or number x slope."""
-    taken = take_effects(effects, term.index)
-    return taken if term.covariate is None else taken * term.covariate
+    severities = take_effects(effects, term.index)
+    return severities if term.covariate is None else severities * term.covariate
 
 
 def add_terms(design: Design) -> dict[str, GraphTerm]:

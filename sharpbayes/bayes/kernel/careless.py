@@ -60,9 +60,11 @@ def reference_offsets(p, z, U, stored):
     if t >= 0:
         sd, median = sd_of(p.terms, t, z, 0), z[p.sizes[SIZE.median]]
         for r in range(p.terms.term[t, AT.size]):
-            own, spread = stored[p.terms.term[t, AT.stored] + r] / sd, p.reference[r, 1]
+            standardised, spread = stored[p.terms.term[t, AT.stored] + r] / sd, p.reference[r, 1]
             distance = (U[p.terms.term[t, AT.u] + r] - median - p.reference[r, 0]) / spread
-            offsets[r + 1] = 0.5 * (own * own - distance * distance) + math.log(sd / spread)
+            offsets[r + 1] = 0.5 * (standardised * standardised - distance * distance) + math.log(
+                sd / spread
+            )
     return offsets
 
 
@@ -80,10 +82,10 @@ def reference_backward(p, z, U, probability, dU, grad):
 
 
 @jit
-def careless_blocks(p, U, own, offsets, dU, d_own, probability):
+def careless_blocks(p, U, parameters, offsets, dU, d_parameters, probability):
     """Return the log-likelihood of all raters; add its derivatives, write P(careless)."""
-    a, v, group, cutpoints, gaps = own
-    d_cell, d_group, d_cutpoints, d_gaps, d_a = d_own
+    a, v, group, cutpoints, gaps = parameters
+    d_cell, d_group, d_cutpoints, d_gaps, d_a = d_parameters
     blocks, log_odds, logit = p.block.shape[0], U[len(U) - 1], p.sizes[SIZE.form] == LOGIT
     upper, lower = block_bounds(p, a, group, cutpoints)
     d_upper, d_lower = np.zeros(blocks), np.zeros(blocks)

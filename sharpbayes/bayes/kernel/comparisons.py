@@ -22,7 +22,7 @@ from sharpbayes.storage.files import write_text
 
 FILE = "sharpbayes-comparisons.txt"
 # Digests that the file keeps, the latest.
-MOST_KEPT = 1_000
+MAX_KEPT = 1_000
 
 
 def comparison_digest(design: Design, *, seed: int) -> str:
@@ -45,7 +45,7 @@ def remember_passed(digest: str) -> None:
         path = _path()
         lines = [*(line for line in _read_passed() if line != digest), digest]
         # In one step, so that a run at the same time reads a whole file.
-        write_text(path, "\n".join(lines[-MOST_KEPT:]) + "\n", f"{path}: cannot be written")
+        write_text(path, "\n".join(lines[-MAX_KEPT:]) + "\n", f"{path}: cannot be written")
 
 
 def _read_passed() -> list[str]:

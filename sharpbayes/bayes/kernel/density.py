@@ -139,8 +139,11 @@ def likelihood(p, U, cutpoints, gaps, offsets, dU, d_cutpoints, d_gaps, probabil
         for c in range(p.cell_start[q], p.cell_start[q + 1]):
             v[c] = a[q] * location[p.cell_location[c]]
     if p.sizes[SIZE.careless] >= 0:
-        own, d_own = (a, v, group, cutpoints, gaps), (d_cell, d_group, d_cutpoints, d_gaps, d_a)
-        total = careless_blocks(p, U, own, offsets, dU, d_own, probability)
+        parameters, d_parameters = (
+            (a, v, group, cutpoints, gaps),
+            (d_cell, d_group, d_cutpoints, d_gaps, d_a),
+        )
+        total = careless_blocks(p, U, parameters, offsets, dU, d_parameters, probability)
     elif p.sizes[SIZE.form] == ADJACENT:
         total = adjacent_blocks(p, a, v, group, cutpoints, d_cell, d_group, d_cutpoints, d_a)
     else:

@@ -262,8 +262,8 @@ def near_blocks(p, first, last, table, low, high, d_cell, d_upper, d_lower):
         if run >= 0:
             A = high[r] if p.block[r, 4] >= 0 else 0.0
             B = low[r] if p.block[r, 3] >= 0 else 0.0
-            own = slice(run, run + len(cells))
-            more, d_upper[r], d_lower[r] = run_block(table[own], A, B, d_cell[own])
+            block = slice(run, run + len(cells))
+            more, d_upper[r], d_lower[r] = run_block(table[block], A, B, d_cell[block])
         elif p.block[r, 3] < 0:
             product, more, d_upper[r] = lowest_block(cells, table, high[r], product, d_cell)
         elif p.block[r, 4] < 0:

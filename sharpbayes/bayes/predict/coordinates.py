@@ -26,7 +26,7 @@ from sharpbayes.bayes.kernel.layout import (
 from sharpbayes.bayes.predict.replication import flatten_draws
 
 # Correlations of one are no coordinates.
-MOST_CORRELATED = 1.0 - 1e-9
+MAX_CORRELATED = 1.0 - 1e-9
 
 
 def to_coordinates(posterior: xr.Dataset, design: Design, layout: ParameterLayout) -> Floats:
@@ -165,7 +165,7 @@ def _partial_log_odds(factor: Floats) -> Floats:
     rows, columns = np.tril_indices(factor.shape[-1], -1)
     remainder = 1.0 - np.cumsum(factor**2, axis=-1) + factor**2
     partial = factor[:, rows, columns] / np.sqrt(remainder[:, rows, columns])
-    odds: Floats = 2.0 * np.arctanh(np.clip(partial, -MOST_CORRELATED, MOST_CORRELATED))
+    odds: Floats = 2.0 * np.arctanh(np.clip(partial, -MAX_CORRELATED, MAX_CORRELATED))
     return odds
 
 
@@ -220,8 +220,8 @@ def _group_means(values: Floats, group: Index, count: int) -> Floats:
 def _take(values: Floats, index: Index) -> Floats:
     """Return values at an index, 0 where it is -1."""
     padded = np.concatenate([values, np.zeros((len(values), 1))], axis=1)
-    taken: Floats = padded[:, index]
-    return taken
+    columns: Floats = padded[:, index]
+    return columns
 
 
 def _free_cutpoints(

@@ -319,8 +319,8 @@ def flatten_draws(array: xr.DataArray, *dims: str) -> Floats:
 
 def _take(values: Floats, index: Index) -> Floats:
     """Effects at an index, 0 where it is -1; shape (sample, rating)."""
-    taken = values.take(index, axis=1)
-    return taken if (index >= 0).all() else np.where(index >= 0, taken, 0.0)
+    gathered = values.take(index, axis=1)
+    return gathered if (index >= 0).all() else np.where(index >= 0, gathered, 0.0)
 
 
 def draw_new_levels(

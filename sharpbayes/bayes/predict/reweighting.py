@@ -84,10 +84,12 @@ def reweight(earlier: EarlierFit, grown: Design, *, seed: int) -> Reweighted | N
     """
     if not have_same_parameters(earlier.design, grown):
         return None
-    some = thin(earlier.posterior, draws=TRIED_FIRST)
-    if some.sizes["draw"] < earlier.posterior.sizes["draw"]:
+    first_draws = thin(earlier.posterior, draws=TRIED_FIRST)
+    if first_draws.sizes["draw"] < earlier.posterior.sizes["draw"]:
         tried = replace(
-            earlier, posterior=some, sample_stats=earlier.sample_stats.sel(draw=some["draw"])
+            earlier,
+            posterior=first_draws,
+            sample_stats=earlier.sample_stats.sel(draw=first_draws["draw"]),
         )
         weighted = _reweight(tried, grown, seed=seed)
         if weighted is None or weighted.pareto_k > HOPELESS_K:
@@ -158,7 +160,7 @@ def resample_chains(weights: Floats, *, rng: np.random.Generator) -> Index:
 def take_draws(group: xr.Dataset, chosen: Index) -> xr.Dataset:
     """Return chosen draws of each chain under the labels that the draws had."""
     positions = xr.DataArray(chosen, dims=("chain", "draw"))
-    taken = group.drop_vars("draw", errors="ignore").isel(
+    selected = group.drop_vars("draw", errors="ignore").isel(
         chain=xr.DataArray(np.arange(len(chosen)), dims="chain"), draw=positions
     )
-    return taken.assign_coords(chain=group["chain"], draw=np.arange(chosen.shape[1]))
+    return selected.assign_coords(chain=group["chain"], draw=np.arange(chosen.shape[1]))

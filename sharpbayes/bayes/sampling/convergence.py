@@ -255,7 +255,7 @@ def _parameter_issues(
     ):
         names = table["parameter"].to_numpy()[np.asarray(fails)]
         if names.size:
-            yield f"{words} {format_list(names, most=3)}"
+            yield f"{words} {format_list(names, limit=3)}"
 
 
 def _sampling_issues(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
@@ -354,13 +354,13 @@ def _suggest_length(table: xr.Dataset, sampler: Sampler, *, can_retry: bool) -> 
     ess = np.fmin(table["ess_bulk"].to_numpy(), table["ess_tail"].to_numpy())
     smallest, rhat = np.nanmin(ess, initial=np.inf), np.nanmax(table["rhat"].values, initial=0.0)
     factor = sampler.target_ess / max(float(smallest), 1.0)
-    key, most = "max_draws" if sampler.draws is None else "draws", sampler.lengths[-1]
+    key, max_length = "max_draws" if sampler.draws is None else "draws", sampler.lengths[-1]
     retry = ", or --retry" * can_retry
     if smallest >= sampler.target_ess:
         if sampler.max_rhat <= rhat <= SEPARATE_RHAT:
-            yield f"Chains nearly agree: try --set sampler.{key}={2 * most}{retry}."
+            yield f"Chains nearly agree: try --set sampler.{key}={2 * max_length}{retry}."
     elif factor > MAX_LENGTH_FACTOR:
         yield "The chains move so slowly that more draws alone will hardly help."
     else:
-        draws = int(np.ceil(most * factor * 1.2 / 100.0) * 100)
+        draws = int(np.ceil(max_length * factor * 1.2 / 100.0) * 100)
         yield f"Mixing is slow: about --set sampler.{key}={draws} should do{retry}."

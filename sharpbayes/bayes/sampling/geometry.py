@@ -25,7 +25,7 @@ LOW_QUANTILE = 0.05
 # Keeps a matrix of correlations that are nearly 1 positive definite.
 ROUNDING = 1e-6
 # Ratings of the trial run; of more some are taken at random, and of each scale so many.
-MOST_TRIAL_RATINGS, LEAST_OF_SCALE = 1_000_000, 1_000
+MAX_TRIAL_RATINGS, MIN_PER_SCALE = 1_000_000, 1_000
 
 
 def tune_design(
@@ -68,10 +68,12 @@ def run_trial(
     part = take_ratings(design, seed=seed)
     trace = sample_kernel(part, TRIAL, seed=seed, execution=Execution(cores=execution.cores))
     trial = trace["posterior"].to_dataset()
-    return find_weights(trial, part, taken=part.n_ratings / design.n_ratings), trial
+    return find_weights(trial, part, rating_share=part.n_ratings / design.n_ratings), trial
 
 
-def find_weights(posterior: xr.Dataset, design: Design, *, taken: float = 1.0) -> dict[str, float]:
+def find_weights(
+    posterior: xr.Dataset, design: Design, *, rating_share: float = 1.0
+) -> dict[str, float]:
     """Return the non-centring weight of each term that has an sd of its own, by draws.
 
     Effects that keep a share s of their prior variance are nearly independent of their sd when
@@ -90,8 +92,8 @@ def find_weights(posterior: xr.Dataset, design: Design, *, taken: float = 1.0) -
     weights, posterior = {}, _add_parts(posterior, design)
     for term in (term for term in design.terms if term.n_sds and not term.sum_term):
         share = prior_variance_share(posterior, design, term)
-        if taken < 1.0:
-            share = taken * share / (taken * share + 1.0 - min(share, 1.0))
+        if rating_share < 1.0:
+            share = rating_share * share / (rating_share * share + 1.0 - min(share, 1.0))
         weights[term.name] = min(1.0, WEIGHT_PER_SHARE * share)
     # A term that holds the means of other terms is sampled together with them, and the ratings
     # inform their sum. It is centred unless the ratings say too little about its own effects.
@@ -114,12 +116,12 @@ def _add_parts(posterior: xr.Dataset, design: Design) -> xr.Dataset:
 
 def take_ratings(design: Design, *, seed: int) -> Design:
     """Return the design of some ratings, taken at random, where there are many."""
-    if design.n_ratings <= MOST_TRIAL_RATINGS:
+    if design.n_ratings <= MAX_TRIAL_RATINGS:
         return design
     rng, rows = np.random.default_rng(seed), []
     for scale in design.scales:
-        share = MOST_TRIAL_RATINGS * len(scale.rows) // design.n_ratings
-        number = min(len(scale.rows), max(share, LEAST_OF_SCALE))
+        share = MAX_TRIAL_RATINGS * len(scale.rows) // design.n_ratings
+        number = min(len(scale.rows), max(share, MIN_PER_SCALE))
         rows.append(rng.choice(scale.rows, number, replace=False))
     return design.of(np.sort(np.concatenate(rows)))
 

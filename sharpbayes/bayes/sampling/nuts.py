@@ -87,7 +87,9 @@ def sample_kernel(
     for length in sampler.lengths:
         fixed = sampler.model_copy(update={"draws": length})
         end = "" if sampler.draws else f"-{length}"
-        arguments = {f"{chain_name(n, seed=seed)}{end}": own for n, own in enumerate(seeds)}
+        arguments = {
+            f"{chain_name(n, seed=seed)}{end}": chain_seed for n, chain_seed in enumerate(seeds)
+        }
         trace = label(
             compute_parts(partial(sample_chain, layout, fixed, starts=starts), arguments, execution)
         )

@@ -165,7 +165,7 @@ def explain_stop(
     labels, values = stack_parameters(trace["posterior"].to_dataset())
     finite = np.isfinite(values)
     if (partly := finite.any((1, 2)) & ~finite.all((1, 2))).any():
-        return f"{format_list(np.array(labels)[partly], most=3)} cannot be computed in some draws"
+        return f"{format_list(np.array(labels)[partly], limit=3)} cannot be computed in some draws"
     rhat = table["rhat"].fillna(1.0).to_numpy()
     worst = int(rhat.argmax())
     if rhat[worst] > SEPARATE_RHAT and _mix_alone(values[worst]):
@@ -176,17 +176,17 @@ def explain_stop(
     if before is None or values.shape[-1] < PACE_FROM:
         return ""
     for limit in map(str, table["limit"].to_numpy()):
-        last, now = (float(t["shortfall"].sel(limit=limit)) for t in (before, table))
-        if last <= 1 or now <= 1:
+        last, current = (float(t["shortfall"].sel(limit=limit)) for t in (before, table))
+        if last <= 1 or current <= 1:
             continue
         # Chains that mix halve what they miss by. How much one pair of lengths says of that is
         # mostly noise.
         by_length = limit in BY_LENGTH
-        rate, error = (1.0 / LENGTH_FACTOR, PACE_ERROR) if by_length else (now / last, 1.0)
-        if now * rate**remaining > error:
+        rate, error = (1.0 / LENGTH_FACTOR, PACE_ERROR) if by_length else (current / last, 1.0)
+        if current * rate**remaining > error:
             return (
-                f"{limit} missed its limit {last:.1f} times over, then {now:.1f} times with twice "
-                "the draws; the remaining attempts do not reach it"
+                f"{limit} missed its limit {last:.1f} times over, then {current:.1f} times with "
+                "twice the draws; the remaining attempts do not reach it"
             )
     return ""
 

@@ -31,20 +31,20 @@ class Budget:
     limit: int
     used: int = 0
 
-    def take(self, size: int, what: str) -> None:
+    def take(self, size: int, description: str) -> None:
         """Count what a step is about to take; DataError where it is more than the bound."""
         self.used += size
         if self.used > self.limit:
-            raise DataError.at(self.path, describe_excess(self.used, self.limit, what))
+            raise DataError.at(self.path, describe_excess(self.used, self.limit, description))
 
 
 _budget: ContextVar[Budget] = ContextVar("budget")
 
 
-def describe_excess(size: int, limit: int, what: str) -> str:
+def describe_excess(size: int, limit: int, description: str) -> str:
     """Say what would take too much memory, the bound, and how to raise it."""
     return (
-        f"{what} would take {format_size(size)} of memory or more, the bound is "
+        f"{description} would take {format_size(size)} of memory or more, the bound is "
         f"{format_size(limit)}; if the file is as it should be, raise the bound by "
         f"{MEMORY_OPTION} GIGABYTES"
     )
@@ -85,19 +85,19 @@ def bound_memory(path: Path, files: Sequence[Path]) -> Iterator[None]:
         _budget.reset(token)
 
 
-def take_memory(size: int, what: str) -> None:
+def take_memory(size: int, description: str) -> None:
     """Count what a step of the table that is read now is about to take; see :class:`Budget`."""
     budget = _budget.get(None)
     if budget is not None:
-        budget.take(size, what)
+        budget.take(size, description)
 
 
 @contextmanager
-def borrow_memory(size: int, what: str) -> Iterator[None]:
+def borrow_memory(size: int, description: str) -> Iterator[None]:
     """Count what a step takes while it runs, and no longer."""
-    take_memory(size, what)
+    take_memory(size, description)
     yield
-    take_memory(-size, what)
+    take_memory(-size, description)
 
 
 def count_memory(value: object) -> int:
@@ -107,9 +107,9 @@ def count_memory(value: object) -> int:
     return value.bit_length() if isinstance(value, int) else 0
 
 
-def refuse_excess(path: Path, size: int, what: str) -> None:
+def refuse_excess(path: Path, size: int, description: str) -> None:
     """Refuse what follows from a file that was read, where it is more than the bound."""
     files = [path] if path.is_file() else find_files(Path(), str(path))
     limit = find_limit(sum(map(measure_file, files)))
     if size > limit:
-        raise DataError.at(path, describe_excess(size, limit, what))
+        raise DataError.at(path, describe_excess(size, limit, description))

@@ -117,7 +117,7 @@ def refuse_names(names: Sequence[str], path: Path) -> None:
     counts = Counter(names)
     unnamed, messages = counts.pop("", 0), []
     if repeated := sorted(name for name, n in counts.items() if n > 1):
-        messages.append(f"repeated column names: {format_list(repeated, most=MAX_SHOWN)}")
+        messages.append(f"repeated column names: {format_list(repeated, limit=MAX_SHOWN)}")
     if unnamed > 1:
         messages.append(f"{unnamed} columns without a name; name them, or remove them if empty")
     if len(names) > MAX_COLUMNS:
@@ -147,7 +147,7 @@ def require_columns(
     names: Sequence[str], columns: Iterable[tuple[str, str]], *, path: Path | str
 ) -> None:
     """Raise for every pair of a role and a column that is not among the names of a table."""
-    known = format_list(names, most=MAX_SHOWN)
+    known = format_list(names, limit=MAX_SHOWN)
     messages = [
         (name, f"no such column for {role}, the columns are {known}{did_you_mean(name, names)}")
         for role, name in columns

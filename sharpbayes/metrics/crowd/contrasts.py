@@ -84,13 +84,17 @@ def explain_untested(
     >>> explain_untested(shared, raters, **groups).values[0, 1, 0].item()
     'fewer than min_items = 5 items that both groups scored'
     """
-    few = f"fewer than min_items = {max(min_items, 1)} items that both groups scored"
-    one = "a group of one rater does not show how far raters differ"
+    too_few_items = f"fewer than min_items = {max(min_items, 1)} items that both groups scored"
+    single_rater = "a group of one rater does not show how far raters differ"
     counts, alone = shared.transpose("group", "other", "by"), raters.to_numpy() == 1
-    reason = np.full(counts.shape, "", dtype=f"<U{max(len(few), len(one))}")
+    reason = np.full(counts.shape, "", dtype=f"<U{max(len(too_few_items), len(single_rater))}")
     for a, b in pairs_of_groups(grouping):
         single = (alone[a] | alone[b])[:, None]
-        text = np.where(counts.to_numpy()[a, b] < max(min_items, 1), few, np.where(single, one, ""))
+        text = np.where(
+            counts.to_numpy()[a, b] < max(min_items, 1),
+            too_few_items,
+            np.where(single, single_rater, ""),
+        )
         reason[a, b] = reason[b, a] = text
     return counts.copy(data=reason)
 

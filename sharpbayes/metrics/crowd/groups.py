@@ -12,7 +12,7 @@ from sharpbayes.metrics.crowd.tabulation import count_items
 
 ALL = "all"
 # No reason has more characters, however large its numbers.
-LONGEST_REASON = 200
+MAX_REASON_LENGTH = 200
 
 
 def assign_groups(
@@ -141,7 +141,7 @@ def explain_missing(
         output_dtypes=[object],
     )
     # Blocks that are not there yet are joined as texts of one length.
-    return reason.astype(str if reason.chunks is None else f"<U{LONGEST_REASON}")
+    return reason.astype(str if reason.chunks is None else f"<U{MAX_REASON_LENGTH}")
 
 
 def explain_few_raters(raters: int, min_raters: int) -> str:

@@ -182,12 +182,12 @@ def label_outside(counts: NDArray[np.number], everyone: int, cut: int, label: La
     for row in range(rows):
         for g in range(groups):
             for i in range(items):
-                everyone_s, own = counts[row, everyone, i], counts[row, g, i]
-                below, above = everyone_s[0] - own[0], everyone_s[cut] - own[cut]
+                everyone_s, group_s = counts[row, everyone, i], counts[row, g, i]
+                below, above = everyone_s[0] - group_s[0], everyone_s[cut] - group_s[cut]
                 for s in range(1, cut):
-                    below += everyone_s[s] - own[s]
+                    below += everyone_s[s] - group_s[s]
                 for s in range(cut + 1, scores):
-                    above += everyone_s[s] - own[s]
+                    above += everyone_s[s] - group_s[s]
                 label[row, g, i, 0], label[row, g, i, 1] = below, above
 
 

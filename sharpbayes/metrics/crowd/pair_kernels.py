@@ -18,7 +18,7 @@ def compare_raters(  # noqa: PLR0917 - numba knows no keyword-only arguments
     score: Scores,
     residual: Floats,
     frequency: Floats,
-    least: int,
+    min_shared: int,
     result: Floats,
 ) -> None:
     """Compare every two raters who share items, for each draw.
@@ -47,12 +47,17 @@ def compare_raters(  # noqa: PLR0917 - numba knows no keyword-only arguments
                 for b in range(first[i], a):
                     product[row, rater[b]] += value * residual[d, b]
                     same[row, rater[b]] += level == score[d, b]
-        _summarise(shared, product, same, frequency[d], least, result[d])
+        _summarise(shared, product, same, frequency[d], min_shared, result[d])
 
 
 @njit(cache=True, nogil=True)
 def _summarise(  # noqa: PLR0917
-    shared: Floats, product: Floats, same: Floats, frequency: Floats, least: int, result: Floats
+    shared: Floats,
+    product: Floats,
+    same: Floats,
+    frequency: Floats,
+    min_shared: int,
+    result: Floats,
 ) -> None:
     """Mean squared correlation, largest excess of equal scores over pairs, and its two raters."""
     result[2:] = -1.0
@@ -60,7 +65,7 @@ def _summarise(  # noqa: PLR0917
     for a in range(len(shared)):
         for b in range(a):
             n, chance = shared[a, b], 0.0
-            if n < least:
+            if n < min_shared:
                 continue
             total += product[a, b] ** 2 / n
             weight += n

@@ -6,13 +6,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sharpbayes.metrics.crowd.pair_kernels import compare_raters
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 # Items that a rater, or a pair of raters, shares with others before a correlation is taken.
 MIN_SHARED = 5
-# Level at which raters with equal scores are the same, corrected for all pairs.
-SIGNIFICANT = 0.05
 # A correlation of nearly 1 has no larger transform than this one's.
 MAX_CORRELATION = 0.99
 # Comparisons of two raters on an item that are made at most: those of evenly spaced items.
@@ -136,7 +135,7 @@ def find_duplicates(score: Codes, *, item: Codes, rater: Codes) -> list[list[int
     in_cell, in_item = (np.bincount(codes)[codes] for codes in (cell, item))
     chance = np.bincount(rater, np.log(in_cell / in_item))
     raters = np.count_nonzero(np.bincount(rater))
-    limit = np.log(SIGNIFICANT / max(raters * (raters - 1) / 2, 1))
+    limit = np.log(SIGNIFICANCE_LEVEL / max(raters * (raters - 1) / 2, 1))
     n, total, squares = (np.bincount(rater, score.astype(float) ** power) for power in (0, 1, 2))
     is_rare = (chance < limit) & (n * squares > total**2)
     sums = [np.bincount(rater, word)[is_rare] for word in _hash_words(cell)]
@@ -233,9 +232,9 @@ def _compare_pairs(
     Over (draw, 4); the raters are meaningless where there is no excess.
     """
     number = np.bincount(rater, minlength=frequency.shape[1])
-    most = np.sort(np.argsort(-number, kind="stable")[:MAX_RATERS])
+    busiest = np.sort(np.argsort(-number, kind="stable")[:MAX_RATERS])
     position = np.full(number.size, -1)
-    position[most] = np.arange(most.size)
+    position[busiest] = np.arange(busiest.size)
     paired = position[rater] >= 0
     kept = np.flatnonzero(paired & _spaced_items(item, paired))
     result = np.empty((len(score), 4))
@@ -244,11 +243,11 @@ def _compare_pairs(
         position[rater[kept]],
         np.ascontiguousarray(score[:, kept]),
         np.ascontiguousarray(residual[:, kept]),
-        np.ascontiguousarray(frequency[:, most]),
+        np.ascontiguousarray(frequency[:, busiest]),
         MIN_SHARED,
         result,
     )
-    result[:, 2:] = most[result[:, 2:].astype(np.int64)]
+    result[:, 2:] = busiest[result[:, 2:].astype(np.int64)]
     return result
 
 

@@ -79,10 +79,10 @@ def _add_run(  # noqa: PLR0917
     counts: Index, strata: Index, safe: float, unsafe: float, cut: int, table: Floats
 ) -> None:
     """Add labels to the plurality score of a run, the highest of a tie, in every stratum."""
-    mode, most = -1, 0
+    mode, highest = -1, 0
     for s in range(counts.size):
-        if counts[s] > 0 and counts[s] >= most:
-            mode, most = s, counts[s]
+        if counts[s] > 0 and counts[s] >= highest:
+            mode, highest = s, counts[s]
     if mode < 0:
         return
     if cut > 0:

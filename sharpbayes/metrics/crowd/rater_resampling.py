@@ -15,7 +15,7 @@ Codes = NDArray[np.integer]
 Index = NDArray[np.int64]
 # Ratings that all resamples of the raters read together, at most; few resamples are enough for a
 # variance.
-MOST_READ, FEWEST, MOST = 2_000_000_000, 200, 500
+MAX_READ, FEWEST, MOST = 2_000_000_000, 200, 500
 # Separates the random streams of raters, group by group, from those of items.
 RATER_STREAM = 0x2545F491
 
@@ -49,7 +49,7 @@ class RaterRuns:
     @property
     def replicates(self) -> int:
         """Number of resamples that bounds the work."""
-        return int(np.clip(MOST_READ // max(self.arrays[0].size, 1), FEWEST, MOST))
+        return int(np.clip(MAX_READ // max(self.arrays[0].size, 1), FEWEST, MOST))
 
 
 def rater_runs(

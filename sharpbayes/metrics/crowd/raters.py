@@ -77,8 +77,8 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     >>> metrics["mpa"].item(), metrics["wra"].item(), metrics["extreme_response"].item()
     (1.0, 1.0, 0.8)
     """
-    once = xr.DataArray(np.ones((1, len(scores.label_count))), dims=("replicate", "item"))
-    rows = scores.table(once).isel(replicate=0)
+    single_counts = xr.DataArray(np.ones((1, len(scores.label_count))), dims=("replicate", "item"))
+    rows = scores.table(single_counts).isel(replicate=0)
     counts, rated = np.zeros((scores.n_raters, scores.n_scores)), np.zeros(scores.n_raters)
     others = scores.label_count.sum(axis=1).astype(np.float64) - float(scores.cut > 0)
     count_raters(*scores.codes, others, counts, rated)

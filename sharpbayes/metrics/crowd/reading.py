@@ -60,15 +60,15 @@ def reading(
     deviation = values - (np.bincount(rater, values, minlength=size) / count)[rater]
     rng = np.random.default_rng(seed)
     table = np.full((3, size), np.nan)
-    for who in np.flatnonzero(suspect):
-        mine = np.flatnonzero(rater == who)
+    for suspected in np.flatnonzero(suspect):
+        mine = np.flatnonzero(rater == suspected)
         pairs = []
         for group in (suspect, ~suspect):
-            others = np.flatnonzero(group[rater] & (rater != who))
+            others = np.flatnonzero(group[rater] & (rater != suspected))
             means_of_others = _means_of(deviation[others], item[others], item[mine])
             pairs.append(_shuffled_correlation(values[mine], means_of_others, rng))
-        table[:2, who] = [correlation for correlation, _ in pairs]
-        table[2, who] = np.minimum(1.0, 2.0 * np.fmin(pairs[0][1], pairs[1][1]))
+        table[:2, suspected] = [correlation for correlation, _ in pairs]
+        table[2, suspected] = np.minimum(1.0, 2.0 * np.fmin(pairs[0][1], pairs[1][1]))
     names = ("peer_correlation", "crowd_correlation", "reading_p")
     return xr.Dataset({name: ("rater", row) for name, row in zip(names, table, strict=True)})
 

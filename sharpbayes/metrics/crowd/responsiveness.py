@@ -55,16 +55,16 @@ def severity_table(
     >>> severity_table(scores, labels, by=every, n_scores=3).values.tolist()
     [[[[4.0, 1.0], [0.0, 0.0], [0.0, 5.0]]]]
     """
-    once = xr.ones_like(by.isel(by=0, drop=True)) if weights is None else weights
-    plurality, label_count, by, once = xr.align(
-        plurality, label_count, by, once.astype(float), join="exact", copy=False
+    item_weights = xr.ones_like(by.isel(by=0, drop=True)) if weights is None else weights
+    plurality, label_count, by, item_weights = xr.align(
+        plurality, label_count, by, item_weights.astype(float), join="exact", copy=False
     )
     score = xr.DataArray(np.arange(n_scores), dims="score", coords={"score": np.arange(n_scores)})
-    if set(once.dims) <= set(plurality.dims):
-        table = tabulate_labels(plurality, label_count, by, once, n_scores=n_scores)
+    if set(item_weights.dims) <= set(plurality.dims):
+        table = tabulate_labels(plurality, label_count, by, item_weights, n_scores=n_scores)
     else:  # resamples meet the rows last, in one matrix product
         rows = (plurality == score).astype(float) * label_count.astype(float) * by
-        table = xr.dot(rows, once, dim="item", optimize=True)
+        table = xr.dot(rows, item_weights, dim="item", optimize=True)
     return table.assign_coords(score=score).transpose(..., "group", "by", "score", "unsafe")
 
 

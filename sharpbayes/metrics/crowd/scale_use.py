@@ -85,12 +85,12 @@ def drift(
     others = number[item] - 1
     used = (others > 0) & np.isfinite(time)
     rest = score - (total[item] - score) / np.maximum(others, 1)
-    who, y = rater[used], rest[used]
-    x = _scale_time(time[used], who, n_raters)
-    n = np.bincount(who, minlength=n_raters)
-    mean_x, mean_y = (np.bincount(who, v, n_raters) / np.maximum(n, 1) for v in (x, y))
-    dx, dy = x - mean_x[who], y - mean_y[who]
-    sxx, sxy, syy = (np.bincount(who, v, n_raters) for v in (dx * dx, dx * dy, dy * dy))
+    rater_code, y = rater[used], rest[used]
+    x = _scale_time(time[used], rater_code, n_raters)
+    n = np.bincount(rater_code, minlength=n_raters)
+    mean_x, mean_y = (np.bincount(rater_code, v, n_raters) / np.maximum(n, 1) for v in (x, y))
+    dx, dy = x - mean_x[rater_code], y - mean_y[rater_code]
+    sxx, sxy, syy = (np.bincount(rater_code, v, n_raters) for v in (dx * dx, dx * dy, dy * dy))
     known = (n >= max(min_items, 3)) & (sxx > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         slope = np.where(known, sxy / sxx, np.nan)
@@ -102,11 +102,11 @@ def drift(
     return name_variables(drifts, LONG_NAMES)
 
 
-def _scale_time(time: Floats, who: Codes, n_raters: int) -> Floats:
+def _scale_time(time: Floats, rater_code: Codes, n_raters: int) -> Floats:
     """The time of each rater's ratings, from 0 to 1."""
     first, last = np.full(n_raters, np.inf), np.full(n_raters, -np.inf)
-    np.minimum.at(first, who, time)
-    np.maximum.at(last, who, time)
+    np.minimum.at(first, rater_code, time)
+    np.maximum.at(last, rater_code, time)
     length = last - first
-    scaled: Floats = (time - first[who]) / np.where(length > 0, length, 1.0)[who]
+    scaled: Floats = (time - first[rater_code]) / np.where(length > 0, length, 1.0)[rater_code]
     return scaled

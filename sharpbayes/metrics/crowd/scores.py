@@ -350,11 +350,11 @@ def _check_labels(label: xr.DataArray | NDArray[np.integer], *, dim: str) -> xr.
 
 
 def _require_range(
-    what: str, values: NDArray[np.integer], *, below: int, missing: bool = False
+    name: str, values: NDArray[np.integer], *, below: int, missing: bool = False
 ) -> None:
     """Refuse codes out of range, which would be counted in another cell."""
     lowest = MISSING if missing else 0
     wrong = (values < lowest) | (values >= below)
     if wrong.any():
         codes = format_list(np.unique(values[wrong]))
-        raise ValueError(f"{what} {codes} is out of range (allowed: {lowest} to {below - 1})")
+        raise ValueError(f"{name} {codes} is out of range (allowed: {lowest} to {below - 1})")

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.crowd.rater_resampling import MOST_READ, RaterRuns, measure_weighted
+from sharpbayes.metrics.crowd.rater_resampling import MAX_READ, RaterRuns, measure_weighted
 
 # Random subsets of the raters for each size; fewer for large crowds.
 FEWEST, MOST = 20, 100
@@ -142,7 +142,7 @@ def _draw_subsets(
 ) -> NDArray[np.uint16]:
     """Draw which raters of each group are kept, over (replicate, groupings x raters)."""
     ratings = max(runs.arrays[0].size, 1)
-    replicates = int(np.clip(MOST_READ // (10 * ratings), FEWEST, MOST))
+    replicates = int(np.clip(MAX_READ // (10 * ratings), FEWEST, MOST))
     weights = np.ones((replicates, runs.n_weights), np.uint16)
     names = list(dict.fromkeys(grouping.tolist()))
     for group, (raters, size) in enumerate(zip(member, sizes, strict=True)):

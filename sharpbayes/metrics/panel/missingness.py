@@ -99,12 +99,12 @@ def missing_slope(
         >>> float(missing_slope(gone, x, level=0.95)["slope"].round(3))  # log(2) - log(1 / 2)
         1.386
     """
-    gone, x = xr.broadcast(missing, severity)
+    is_missing, x = xr.broadcast(missing, severity)
     known = x.notnull()
     over = [dim for dim in x.dims if dim not in strata]
-    unscored, count = (gone & known).sum(over), known.sum(over)
+    unscored, count = (is_missing & known).sum(over), known.sum(over)
     kept = (known & (unscored > 0) & (unscored < count)).transpose(*x.dims).to_numpy()
-    rows = (gone.astype(float), x, _number_cells(x, strata), _number_cells(x, [cluster]))
+    rows = (is_missing.astype(float), x, _number_cells(x, strata), _number_cells(x, [cluster]))
     y, severities, stratum, group = (row.to_numpy()[kept] for row in rows)
     clusters = min(np.unique(group[of_kind]).size for of_kind in (y > 0, y < 1))
     slope = error = np.nan
@@ -224,12 +224,12 @@ def _donors(
     """Draw scores of answers that nobody scored from those that the judge gave to the model."""
     cells = [dim for dim in sub_index.dims if dim not in ("model", "judge", "dimension")]
     order = ("model", "judge", "dimension", *cells)
-    values, gone = (x.transpose(*order).to_numpy() for x in (sub_index, alone))
+    values, is_missing = (x.transpose(*order).to_numpy() for x in (sub_index, alone))
     rank = rng.random((draws, values.shape[0], values.shape[2], *values.shape[3:]))
     result = np.full((rate.sizes["tilt"], draws, *values.shape), np.nan)
     rates = rate.fillna(0.0).transpose("dimension", "tilt").to_numpy()
     for model, judge, dimension in zip(
-        *np.nonzero(gone.any(tuple(range(3, gone.ndim)))), strict=True
+        *np.nonzero(is_missing.any(tuple(range(3, is_missing.ndim)))), strict=True
     ):
         present = values[model, judge, dimension]
         donors = np.sort(present[~np.isnan(present)])

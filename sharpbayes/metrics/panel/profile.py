@@ -34,12 +34,12 @@ def weighted_mean(
     # Without labels an operation takes a tenth of its time where data are small.
     values, units, total = x.variable, labelled_units.variable, labelled_total.variable
     # One set of weights needs no matrix product, which would move the units of every draw.
-    many = total.ndim > 0
+    has_rows = total.ndim > 0
     present = values.notnull()
     if not bool(present.all()):
         total = xr.dot(units, present.astype(float), dim=dim, optimize=True)
         values = x.fillna(0.0).variable
-    weighted = xr.dot(units, values, dim=dim, optimize=many)
+    weighted = xr.dot(units, values, dim=dim, optimize=has_rows)
     divisor = xr.Variable(total.dims, np.where(total > 0, total, np.nan))
     return label_values(weighted / divisor, labelled_units, x)
 

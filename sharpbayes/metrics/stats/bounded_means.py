@@ -30,15 +30,15 @@ def bounded_mean_interval(
     reweighted: xr.DataArray,
     *,
     units: xr.DataArray,
-    least: float,
-    most: float,
+    low: float,
+    high: float,
     level: float,
     dim: str = "replicate",
 ) -> xr.DataArray:
     """Return Gaffke's interval of a mean: one unit that was not seen lies at the end of the range.
 
-    The bounds are the quantile at (1 - level) / 2 of (1 - D) m + D ``least``, and that at
-    (1 + level) / 2 of (1 - D) m + D ``most``;  D ~ Beta(1, n)
+    The bounds are the quantile at (1 - level) / 2 of (1 - D) m + D ``low``, and that at
+    (1 + level) / 2 of (1 - D) m + D ``high``;  D ~ Beta(1, n)
 
     m is the mean in a replicate of the Bayesian bootstrap, over (..., ``dim``), and n the number of
     ``units`` over (...). Where units have weights it is one by the largest share of a unit. Of
@@ -49,7 +49,7 @@ def bounded_mean_interval(
     Source: Gaffke 2005; Learned-Miller and Thomas 2019. Rubin 1981 for the Bayesian bootstrap.
 
     >>> none = xr.DataArray([0.0, 0.0], dims="replicate")  # harm of none of 30 prompts
-    >>> options = {"least": 0.0, "most": 1.0, "level": 0.9}
+    >>> options = {"low": 0.0, "high": 1.0, "level": 0.9}
     >>> bounded_mean_interval(none, units=xr.DataArray(30.0), **options).values.round(3)
     array([0.   , 0.095])
     """
@@ -59,7 +59,7 @@ def bounded_mean_interval(
         units,
         input_core_dims=[[dim], []],
         output_core_dims=[["bound"]],
-        kwargs={"ends": (least, most), "error_rate": (1.0 - level) / 2},
+        kwargs={"ends": (low, high), "error_rate": (1.0 - level) / 2},
     )
     return bounds.assign_coords(bound=["lower", "upper"]).assign_attrs(reweighted.attrs)
 
@@ -68,10 +68,10 @@ def _bound_mean(
     means: Floats, units: Floats, *, ends: tuple[float, float], error_rate: float
 ) -> Floats:
     """Bounds along a new last axis, of means over replicates along the last one."""
-    least, most = ends
+    low, high = ends
     units = np.broadcast_to(units, means.shape[:-1])
-    lower = least + _reach_from_end(means - least, units, error_rate)
-    upper = most - _reach_from_end(most - means, units, error_rate)
+    lower = low + _reach_from_end(means - low, units, error_rate)
+    upper = high - _reach_from_end(high - means, units, error_rate)
     return np.stack([lower, upper], axis=-1)
 
 

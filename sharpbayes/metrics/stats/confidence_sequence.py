@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 # Means that are tried; bounds are rounded outwards to them.
 GRID_POINTS = 1001
 # Largest share of the capital that one value can lose.
-LARGEST_BET = 0.5
+MAX_BET = 0.5
 # Values of the capital in memory at once.
 BLOCK_VALUES = 2_000_000
 
@@ -111,7 +111,7 @@ def _running_bounds(values: Floats, bets: Floats, error_rate: float) -> Floats:
 def _rejected(values: Floats, bets: Floats, means: Floats, error_rate: float) -> NDArray[np.bool_]:
     """Whether each mean has been rejected up to each value, (value, mean)."""
     with np.errstate(divide="ignore"):
-        up, down = LARGEST_BET / means, LARGEST_BET / (1.0 - means)
+        up, down = MAX_BET / means, MAX_BET / (1.0 - means)
     deviation = values - means
     gains = (np.minimum(bets, up) * deviation, -np.minimum(bets, down) * deviation)
     capital = np.maximum(*(np.cumsum(np.log1p(gain), axis=0) for gain in gains))

@@ -19,7 +19,7 @@ from sharpbayes.metrics.stats.labels import stack_arrays
 # by their last bits.
 RELATIVE_WIDTH = 1e-12
 # Below it Student's quantile and the normal one are a difference of rounding errors.
-SMALLEST_LEVEL = 1e-6
+MIN_LEVEL = 1e-6
 # An interval of a level, which is its one named argument.
 Interval = Callable[..., xr.DataArray]
 
@@ -339,6 +339,6 @@ def student_factor(freedom: xr.DataArray | float, level: float) -> xr.DataArray:
     """
     from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - quick to start without it
 
-    share = (1 + max(level, SMALLEST_LEVEL)) / 2
+    share = (1 + max(level, MIN_LEVEL)) / 2
     factor: xr.DataArray = xr.apply_ufunc(lambda k: stdtrit(k, share) / ndtri(share), freedom)
     return xr.DataArray(factor)

@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 
 # Statistics of resamples that differ by less are the same number, summed in another order.
 TIE = 1e-12
+# Level of every test whose result is said in words, after its correction.
+SIGNIFICANCE_LEVEL = 0.05
 
 
 def two_sided_p(resampled: xr.DataArray, observed: xr.DataArray, *, dim: str) -> xr.DataArray:

@@ -17,22 +17,22 @@ ERROR_RATES, HALVINGS, RATIOS = 12, 40, (1e-4, 1e8)
 class Rise:
     """By how much a mean over the worst units rises at most if a share of all units is of a kind.
 
-    c(r) = min(r / tail, 1) most
+    c(r) = min(r / tail, 1) height
 
     Attributes:
         tail: Share of units that the mean is over, above 0; infinite where no unit raises it.
-        most: By how much a unit of the kind is higher than others, at most.
+        height: By how much a unit of the kind is higher than others, at most.
 
     >>> Rise(0.05, 13.8)(xr.DataArray([0.01, 0.1])).values.round(2)
     array([ 2.76, 13.8 ])
     """
 
     tail: xr.DataArray | float
-    most: float
+    height: float
 
     def __call__(self, share: xr.DataArray) -> xr.DataArray:
         """Return the rise by a share of the kind, over (...)."""
-        return self.most * (share / self.tail).clip(max=1.0)
+        return self.height * (share / self.tail).clip(max=1.0)
 
 
 def unseen_share(units: xr.DataArray | float, *, error_rate: float) -> xr.DataArray:
@@ -57,27 +57,27 @@ def unseen_change(
     *,
     units: xr.DataArray | float,
     share: xr.DataArray | float,
-    most: xr.DataArray | float,
+    ceiling: xr.DataArray | float,
     error_rate: float,
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Return how far a value v falls and rises if units of a kind that n do not show are extreme.
 
     At most a share q of all units is of such a kind (:func:`unseen_share`). A mean over the worst
-    share s of units then falls by max(q + s - 1, 0) / s v, and rises by min(q / s, 1) (most - v).
+    share s of units then falls by max(q + s - 1, 0) / s v, and rises by min(q / s, 1) (c - v).
     ``units`` is n: of units that do not count alike, how many there would be if all counted as much
-    as the one that counts most. ``share`` is s, and the range is from 0 to ``most``. All are over
-    (...), as is the result; NaN where one of them is missing.
+    as the one that counts most. ``share`` is s, and the range is from 0 to c, the ``ceiling``. All
+    are over (...), as is the result; NaN where one of them is missing.
 
     Source: Hanley and Lippman-Hand 1983.
 
     >>> zero = xr.DataArray([0.0])
-    >>> fall, rise = unseen_change(zero, units=30.0, share=1.0, most=1.0, error_rate=0.05)
+    >>> fall, rise = unseen_change(zero, units=30.0, share=1.0, ceiling=1.0, error_rate=0.05)
     >>> rise.round(3).values
     array([0.095])
     """
     missed = unseen_share(units, error_rate=error_rate)
     fall, rise = (value * 0 + x for x in ((missed + share - 1.0) / share, missed / share))
-    return fall.clip(min=0.0) * value, rise.clip(max=1.0) * (most - value)
+    return fall.clip(min=0.0) * value, rise.clip(max=1.0) * (ceiling - value)
 
 
 def divided_error_rates(error_rate: float) -> xr.DataArray:
@@ -164,7 +164,7 @@ def units_within(
         limit - value,
         units,
         input_core_dims=[["error_rate"], [], [], [], []],
-        kwargs={"part": 1.0 - np.log(rates) / np.log(rates.min()), "most": rise.most},
+        kwargs={"part": 1.0 - np.log(rates) / np.log(rates.min()), "ceiling": rise.height},
     )
     return numbers
 
@@ -177,7 +177,7 @@ def _find_units(
     units: Floats,
     *,
     part: xr.DataArray,
-    most: float,
+    ceiling: float,
 ) -> Floats:
     """Numbers of units with which bounds that reach so far are within a gap."""
     exponents = part.to_numpy()
@@ -188,7 +188,7 @@ def _find_units(
         middle = (low + high) / 2
         ratio = np.exp(middle)[..., None]
         missed = 1.0 - (1.0 - share) ** (exponents / ratio)
-        raised = reach / ratio**0.5 + most * np.minimum(missed / tail, 1.0)
+        raised = reach / ratio**0.5 + ceiling * np.minimum(missed / tail, 1.0)
         is_within = raised.max(-1) <= gap
         low, high = np.where(is_within, low, middle), np.where(is_within, middle, high)
     numbers = np.where(gap > 0, np.ceil(units * np.exp(high)), np.inf)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # More raters than this have no names on the axis.
-MOST_NAMES = 40
+MAX_NAMES = 40
 
 
 def careless_raters(results: xr.DataTree) -> "Figure | None":
@@ -32,7 +32,7 @@ def careless_raters(results: xr.DataTree) -> "Figure | None":
     for kind, colour, label in ((flagged, LINES[1]["color"], "flagged"), (~flagged, DARK, "not")):
         axes.plot(place[kind], probability[kind], "o", markersize=4, color=colour, label=label)
     axes.axhline(0.5, color="grey", linewidth=0.6, linestyle=":")
-    if len(order) <= MOST_NAMES:
+    if len(order) <= MAX_NAMES:
         axes.set_xticks(place, ordered["rater"].to_numpy(), rotation=90)
     axes.set(xlabel="rater, most likely careless first", ylabel="P(careless)", ylim=(-0.03, 1.03))
     axes.legend()

@@ -84,8 +84,8 @@ DECISION_MARKS = (
 )
 FIGURES = (
     *(
-        _figure(draw, what, table=table, marks=DECISION_MARKS)
-        for draw, what, table in (
+        _figure(draw, caption, table=table, marks=DECISION_MARKS)
+        for draw, caption, table in (
             (
                 decision.mean_risk,
                 "Mean log-risk of each model, in nats, by which the answer compares them",

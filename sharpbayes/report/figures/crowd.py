@@ -8,11 +8,12 @@ import xarray as xr
 
 from sharpbayes.analysis.rater_averages import RATER_METRICS, average_raters
 from sharpbayes.metrics.crowd.responsiveness import METRICS
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.report.figures.labels import label_groups, label_strata, wrap_name, wrap_names
 from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, SMALL, panels
 from sharpbayes.report.layout import interval_level
-from sharpbayes.report.tables.crowd import MOST_GROUPS, SIGNIFICANT
-from sharpbayes.report.tables.items import MOST_ITEMS
+from sharpbayes.report.tables.crowd import MAX_GROUPS
+from sharpbayes.report.tables.items import MAX_ITEMS
 from sharpbayes.report.tables.panel import labels_where
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 COMPARED = {metric.name: metric.label for metric in METRICS if metric.compared}
 # More lines than this in one panel are not distinguishable.
-MOST_LINES = len(LINES)
-MOST_ROWS = 120
+MAX_LINES = len(LINES)
+MAX_ROWS = 120
 LINE = 0.16  # inches
 # Share of a step of the scale over which intervals of several lines are spread.
 SPREAD = 0.4
@@ -90,7 +91,7 @@ def score_distribution(results: xr.DataTree) -> "Figure | None":
     """Draw the share of each score by group (paper, Figures 1 and 6)."""
     data = results["scale_use"].to_dataset().sel(by=ALL)
     measured = [group for name in [ALL, *_groupings(data)] for group in _measured(data, name)]
-    groups = list(dict.fromkeys(measured))[:MOST_GROUPS]
+    groups = list(dict.fromkeys(measured))[:MAX_GROUPS]
     if not groups:
         return None
     share = data["score_share"].sel(group=groups).fillna(0)
@@ -112,16 +113,16 @@ def score_distribution(results: xr.DataTree) -> "Figure | None":
 def cohesion(results: xr.DataTree) -> "Figure | None":
     """Draw IRR and XRR of each group, joined by a line that is thick where they differ."""
     data = results["cohesion"].to_dataset()
-    groups = labels_where(data["gai"].notnull())[:MOST_GROUPS]
+    groups = labels_where(data["gai"].notnull())[:MAX_GROUPS]
     if not groups:
         return None
     data, names = data.sel(group=groups), label_groups(results, groups)
     figure, [[axes]] = _grid(1, 1, width=6.5, height=1.4 + _height(names.values()))
     place = np.arange(len(groups))
-    sure = (data["gai_p_adjusted"] < SIGNIFICANT).to_numpy()
+    sure = (data["gai_p_adjusted"] < SIGNIFICANCE_LEVEL).to_numpy()
     kinds: tuple[tuple[np.ndarray, Style, str], ...] = (
         (~sure, {"color": "0.6", "linewidth": 1.0}, "GAI not distinguishable from 1"),
-        (sure, {"color": "black", "linewidth": 3.0}, f"GAI: adjusted p < {SIGNIFICANT:g}"),
+        (sure, {"color": "black", "linewidth": 3.0}, f"GAI: adjusted p < {SIGNIFICANCE_LEVEL:g}"),
     )
     for flag, style, label in kinds:
         if not flag.any():
@@ -167,8 +168,8 @@ def scores_by_group(results: xr.DataTree) -> "Figure | None":
     The area of a dot grows with the number of raters; a ring is the plurality score of the group.
     """
     data, items = results["contested_items"].to_dataset(), results["items"].to_dataset()
-    groups = labels_where(items["in_priority_grouping"])[:MOST_GROUPS]
-    names = data["item"].to_numpy()[:MOST_ITEMS]
+    groups = labels_where(items["in_priority_grouping"])[:MAX_GROUPS]
+    names = data["item"].to_numpy()[:MAX_ITEMS]
     if not groups or not names.size:
         return None
     labels = [*label_groups(results, groups).values()]
@@ -200,10 +201,10 @@ def _measured(data: xr.Dataset, grouping: str) -> list[str]:
 
 def _parts(title: str, labels: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Labels in parts that one panel can show, each with its title."""
-    starts = range(0, len(labels[:MOST_GROUPS]), MOST_LINES)
+    starts = range(0, len(labels[:MAX_GROUPS]), MAX_LINES)
     for number, start in enumerate(starts, 1):
         part = f" ({number} of {len(starts)})" * (len(starts) > 1)
-        yield title + part, labels[start : min(start + MOST_LINES, MOST_GROUPS)]
+        yield title + part, labels[start : min(start + MAX_LINES, MAX_GROUPS)]
 
 
 def _grid(
@@ -251,7 +252,7 @@ def _curves(rows: list[tuple[str, Rows]]) -> "Figure | None":
 
 def _lines(axes: "Axes", name: str, lines: Rows) -> None:
     """One line with intervals for each group or stratum, side by side at each score."""
-    shifts = SPREAD * (np.arange(len(lines)) - (len(lines) - 1) / 2) / MOST_LINES
+    shifts = SPREAD * (np.arange(len(lines)) - (len(lines) - 1) / 2) / MAX_LINES
     for (label, cell), shift, style in zip(lines, shifts, LINES, strict=False):
         scores = np.arange(cell.sizes["score"])
         bounds = cell[f"{name}_interval"].transpose("bound", "score").to_numpy()
@@ -267,7 +268,7 @@ def _dots(rows: Rows, metrics: dict[str, str]) -> "Figure | None":
     """A panel a metric, a row a group, with intervals; None without rows."""
     if not rows:
         return None
-    first_rows = rows[:MOST_ROWS]
+    first_rows = rows[:MAX_ROWS]
     width, height = min(2.4, 12 / len(metrics)), 1.2 + _height(label for label, _ in first_rows)
     figure, [row] = _grid(1, len(metrics), width=width, height=height, sharey=True)
     place = np.arange(len(first_rows))

@@ -9,7 +9,7 @@ from sharpbayes.report.figures.labels import label_groups, wrap_names
 from sharpbayes.report.figures.style import BOOTSTRAP, POSTERIOR, panels
 from sharpbayes.report.layout import has_converged, read_weights
 from sharpbayes.report.panel_answer import PanelAnswer
-from sharpbayes.report.tables.crowd import MOST_GROUPS
+from sharpbayes.report.tables.crowd import MAX_GROUPS
 from sharpbayes.report.tables.declaration import View
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _draw_compared(results: xr.DataTree, metric: str, label: str) -> "Figure | N
 
 def responsiveness(results: xr.DataTree) -> "Figure | None":
     """Draw HM of every group of raters with their number, marked as in :func:`tail_risk`."""
-    data = _known(results, "hm", "group").isel(unit=slice(MOST_GROUPS))
+    data = _known(results, "hm", "group").isel(unit=slice(MAX_GROUPS))
     names = label_groups(results, data["unit"].to_numpy(), NAME_WIDTH)
     raters = results["responsiveness"].to_dataset()["raters"].sel(group=list(names)).to_numpy()
     labels = [f"{name} (n\u00a0=\u00a0{n})" for name, n in zip(names.values(), raters, strict=True)]

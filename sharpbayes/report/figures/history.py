@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Units that a reader can follow, and how far they stand apart at a release.
-MOST_UNITS, APART = 12, 0.06
+MAX_UNITS, APART = 12, 0.06
 NOT_COMPARED = "Hollow marks: the evidence of the release does not carry a comparison of CVaR."
 
 
@@ -31,7 +31,7 @@ def releases(results: xr.DataTree) -> "Figure | None":
     compared = data["tells_tails"] | (metric not in CVARS)
     value, interval = _estimates(data.sel(metric=metric))
     units = [str(u) for u in data["unit"].to_numpy() if bool(value.sel(unit=u).notnull().any())]
-    units = units[:MOST_UNITS]
+    units = units[:MAX_UNITS]
     if not units:
         return None
     names = wrap_names(data["release"].to_numpy(), 16)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.report.figures.labels import wrap_name, wrap_names
 from sharpbayes.report.figures.style import DARK, POSTERIOR, SMALL, panels
-from sharpbayes.report.tables.crowd import SIGNIFICANT
 from sharpbayes.report.tables.declaration import Labels, View
 from sharpbayes.report.tables.fit import category_shares
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WIDTH, PANEL_HEIGHT = 8.5, 2.2  # inches
 PANELS_IN_ROW = 4
 # Labels on the axis of a scale, and their letters in one line.
-MOST_LABELS, LINE_LETTERS = 12, 20
+MAX_LABELS, LINE_LETTERS = 12, 20
 
 
 def replicated_ratings(results: xr.DataTree) -> "Figure | None":
@@ -55,7 +55,7 @@ def _draw_shares(axes: "Axes", categories: list[Labels]) -> None:
         "label": "replicated by the model",
     }
     axes.plot(place, column["replicated"], "o", **marks)
-    step = -(-len(place) // MOST_LABELS)
+    step = -(-len(place) // MAX_LABELS)
     names = wrap_names(column["category"][::step], 12)
     turned = max(map(len, names)) * len(names) > LINE_LETTERS
     axes.set_xticks(place[::step], names, rotation=90 if turned else 0)
@@ -100,7 +100,7 @@ def _draw_curves(data: xr.Dataset, dim: str) -> "Figure":
 
 def _draw_quantity(axes: "Axes", data: xr.Dataset, name: str) -> None:
     """Draw one curve with its name; red if its test fails."""
-    fails = float(data["p_holm"]) < SIGNIFICANT
+    fails = float(data["p_holm"]) < SIGNIFICANCE_LEVEL
     axes.fill_between(data["point"], data["lower"], data["upper"], color=BAND, step=None)
     axes.plot(data["point"], data["ecdf"], color=FAILS if fails else DARK, linewidth=1.0)
     axes.axhline(0.0, color="grey", linewidth=0.4)

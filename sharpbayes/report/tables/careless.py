@@ -4,19 +4,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sharpbayes.report.tables.crowd import EVERYONE, HEADLINE, MOST_ROWS, bias_of_model
+from sharpbayes.report.tables.crowd import EVERYONE, HEADLINE, MAX_ROWS, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View
 from sharpbayes.report.tables.format import MISSING, estimate, number
 from sharpbayes.report.tables.panel import labels_where
 
-MOST_CARELESS = "-careless/prob_careless"
+MAX_CARELESS = "-careless/prob_careless"
 # A rater below this probability is not in the table, except the first.
 SHOWN_FROM = 0.05
 
 
 def _suspects(view: View) -> list[Labels]:
     """Raters from the most to the least likely careless; at least one."""
-    ordered = view.coordinate("careless/rater", MOST_CARELESS)
+    ordered = view.coordinate("careless/rater", MAX_CARELESS)
     n_likely = int((view["careless/prob_careless"] >= SHOWN_FROM).sum())
     return [{"rater": rater} for rater in ordered[: max(1, n_likely)]]
 
@@ -80,7 +80,7 @@ SUSPECTS = TableSpec(
     title="Raters who may be careless",
     needs=("careless",),
     rows=_suspects,
-    most=MOST_ROWS,
+    max_rows=MAX_ROWS,
     columns=(
         "{rater}; P(careless): careless/prob_careless | probability",
         "error: careless/prob_careless_error; ratings: careless/ratings | thousands",

@@ -7,6 +7,7 @@ from dataclasses import replace
 import xarray as xr
 
 from sharpbayes.report.layout import WEIGHED, has_converged, results_kind
+from sharpbayes.report.panel_reading import PanelReading
 from sharpbayes.report.tables import (
     careless,
     crowd,
@@ -33,9 +34,12 @@ from sharpbayes.report.tables import (
     weighed,
     worst_prompts,
 )
-from sharpbayes.report.tables.declaration import TableSpec, build_tables
+from sharpbayes.report.tables.declaration import TableSpec, View, build_tables
 from sharpbayes.report.tables.table import Chapter, Table
 from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION, explain_missing
+
+# Tables of the metrics by which an answer may compare models where tails decide nothing.
+COMPARED = {"mean": "mean_risk", "policy_score": "policy_score"}
 
 
 def section(
@@ -132,8 +136,14 @@ def report_tables(results: xr.DataTree) -> list[Table]:
 
 
 def tables_after_run(results: xr.DataTree) -> list[Table]:
-    """Return the tables of the first screen: what the terminal shows at the end of a run."""
-    return _marked(results, [spec for spec in TABLES if spec.after_run])
+    """Return the tables of the first screen: what the terminal shows at the end of a run.
+
+    The first is that of the metric by which the answer compares models.
+    """
+    name = COMPARED.get(PanelReading(View(results)).ordered_by) if "profile" in results else None
+    first = [spec for spec in TABLES if name and spec.name == name]
+    others = [spec for spec in TABLES if spec.after_run and spec not in first]
+    return _marked(results, [*first, *others])
 
 
 def _marked(results: xr.DataTree, specs: Sequence[TableSpec]) -> list[Table]:

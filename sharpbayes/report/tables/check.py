@@ -11,7 +11,7 @@ from sharpbayes.data.own_judges import describe_own_judges
 from sharpbayes.errors import format_list, format_percent
 from sharpbayes.report.tables.table import Table
 
-MOST_LABELS, MOST_SCORES = 6, 20
+MAX_LABELS, MAX_SCORES = 6, 20
 COVARIATE_HEADER = ("column", "one for each", "numbers", "lowest", "highest", "centre", "sd")
 COVARIATE_NOTE = (
     "A slope is per sd from the centre, over those that have a number. Is it one for each of what "
@@ -26,7 +26,7 @@ MORE_DRAWS = (
 def study_summary_tables(summary: StudySummary) -> list[Table]:
     """Return columns, counts with labels, repeats, the size of a fit, what is not identified."""
     counts = tuple(
-        (name, str(count), format_list(summary.labels.get(name, ()), most=MOST_LABELS))
+        (name, str(count), format_list(summary.labels.get(name, ()), limit=MAX_LABELS))
         for name, count in summary.counts.items()
     )
     scales = tuple((name, _list_scores(labels)) for name, labels in summary.scales.items())
@@ -78,15 +78,15 @@ def _warnings(summary: StudySummary) -> Iterator[Table]:
 
 def _size_table(summary: StudySummary) -> Table:
     """What a fit would have, and a worker where the ratings are in parts."""
-    usual, most = f"{summary.memory_megabytes:.0f}", f"{summary.most_memory_megabytes:.0f}"
+    usual, max_memory = f"{summary.memory_megabytes:.0f}", f"{summary.max_memory_megabytes:.0f}"
     sizes = {
         "stored draws": f"{summary.draw_megabytes:.0f} MB",
         "replicated ratings": f"{summary.replicate_megabytes:.0f} MB",
-        "memory, about": f"{usual} MB" if usual == most else f"{usual} to {most} MB",
+        "memory, about": f"{usual} MB" if usual == max_memory else f"{usual} to {max_memory} MB",
     }
     row = (str(summary.ratings), str(summary.parameters), *sizes.values())
     worker = summary.worker_megabytes
-    notes = [MORE_DRAWS] if usual != most else []
+    notes = [MORE_DRAWS] if usual != max_memory else []
     notes += [f"With --cluster a worker takes about {worker:.0f} MB for one part."] * bool(worker)
     return Table("A fit would have", ("ratings", "parameters", *sizes), (row,), " ".join(notes))
 
@@ -102,7 +102,7 @@ def _repeats_table(summary: StudySummary) -> Table:
     """How many answers and trials the cells have."""
     rows = tuple(
         (
-            f"{row.what} (`{row.role}`)",
+            f"{row.description} (`{row.role}`)",
             str(row.fewest),
             f"{row.mean:.3g}",
             str(row.most),
@@ -115,7 +115,7 @@ def _repeats_table(summary: StudySummary) -> Table:
 
 def _list_scores(labels: Sequence[str]) -> str:
     """The scores of a scale; of a long one the first and the last."""
-    if len(labels) <= MOST_SCORES:
+    if len(labels) <= MAX_SCORES:
         return ", ".join(labels)
     return f"{labels[0]}, {labels[1]}, ..., {labels[-1]} ({len(labels)} scores)"
 

@@ -8,14 +8,14 @@ import xarray as xr
 from sharpbayes.data.columns import parse_number
 from sharpbayes.errors import format_list
 from sharpbayes.metrics.crowd.responsiveness import METRICS
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import labels_where, pairs_where
 
 # Rows of a table of pairs, items or raters; all of them are in the results file.
-MOST_ROWS = 15
-MOST_GROUPS = 40
-SIGNIFICANT = 0.05
+MAX_ROWS = 15
+MAX_GROUPS = 40
 HEADLINE = {metric.name: metric.label for metric in METRICS if metric.headline}
 ALL_ITEMS, ALL_GROUPS = {"by": "all"}, {"group": "all"}
 EVERYONE = {**ALL_GROUPS, **ALL_ITEMS}
@@ -23,7 +23,7 @@ EVERYONE = {**ALL_GROUPS, **ALL_ITEMS}
 
 def shortened(labels: Iterable[object]) -> str:
     """Return the first labels and how many more there are, or a dash."""
-    return format_list(labels, most=MOST_ROWS) or "-"
+    return format_list(labels, limit=MAX_ROWS) or "-"
 
 
 def unmeasured_groups(reason: xr.DataArray) -> list[str]:
@@ -150,7 +150,7 @@ def _starred(name: str) -> Column:
 
     def cell(row: View) -> str:
         p_values = [float(row[f"cohesion/{name}_{end}"]) for end in ("p", "p_adjusted")]
-        return number(row[f"cohesion/{name}"]) + "*" * sum(p < SIGNIFICANT for p in p_values)
+        return number(row[f"cohesion/{name}"]) + "*" * sum(p < SIGNIFICANCE_LEVEL for p in p_values)
 
     return Column(name.upper(), cell)
 
@@ -239,7 +239,7 @@ GROUP_TABLES = (
         condition=lambda view: has_same_labels(view) and bool(_all_pairs(view)),
         repeat=[ALL_ITEMS],
         rows=_all_pairs,
-        most=MOST_ROWS,
+        max_rows=MAX_ROWS,
         columns=(
             "pair: {group} \u2212 {other}",
             Column("raters", raters_of_pair),
@@ -262,7 +262,7 @@ HARSHNESS = TableSpec(
     needs=("harshness_difference",),
     condition=lambda view: bool(_harshness_pairs(view)),
     rows=_harshness_pairs,
-    most=MOST_ROWS,
+    max_rows=MAX_ROWS,
     columns=(
         "pair: {group} \u2212 {other}",
         Column("raters", raters_of_pair),
@@ -277,7 +277,7 @@ LATENT_HARSHNESS = TableSpec(
     title="Which group scores higher: differences of latent locations",
     needs=("harshness_difference/latent_difference",),
     rows=_harshness_pairs,
-    most=MOST_ROWS,
+    max_rows=MAX_ROWS,
     columns=(
         "pair: {group} \u2212 {other}",
         Column("raters", raters_of_pair),
@@ -314,7 +314,7 @@ SCALE_TABLES = (
         rows=labels_of("cohesion/group"),
         columns=("{group}", *map(_starred, ("irr", "xrr", "gai")), "cohesion/raters | count"),
         note=_note(
-            f"* p < {SIGNIFICANT:g}; ** also after correction. " + "{cohesion[interval_note]}",
+            f"* p < {SIGNIFICANCE_LEVEL:g}; ** also after correction. {{cohesion[interval_note]}}",
             "cohesion",
         ),
     ),

@@ -28,7 +28,7 @@ from sharpbayes.report.tables.format import (
 from sharpbayes.report.tables.panel import has_several_models, pairs_where
 
 # Unresolved pairs that are written out; the rest are counted.
-MOST_PAIRS = 6
+MAX_PAIRS = 6
 # Where intervals over items alone are narrower than this share of the whole ones, items add less.
 ITEMS_SHARE = 0.5
 MORE_RATERS = "more raters"
@@ -43,7 +43,7 @@ def _unresolved_models(view: View) -> str:
     ]
     if not unresolved:
         return "Every pair of models is resolved."
-    listed = format_list(unresolved, most=MOST_PAIRS)
+    listed = format_list(unresolved, limit=MAX_PAIRS)
     return f"Pairs that are not resolved (probability that the first is lower): {listed}."
 
 
@@ -238,7 +238,7 @@ PAIR_SIZES = TableSpec(
     condition=has_same_labels,
     repeat=_metrics,
     rows=_unresolved,
-    most=MOST_PAIRS,
+    max_rows=MAX_PAIRS,
     columns=("{pair}", over("sample_size/design", Column("{design}", _width_and_chance))),
     note=_pair_sizes_note,
 )

@@ -211,7 +211,7 @@ class TableSpec:
         columns: Its columns, as texts that :func:`parse_columns` reads where they have no function;
             the first names the row.
         rows: The labels of each row, or a function that returns them, such as :func:`labels_of`.
-        most: Rows that are shown of these; None for all.
+        max_rows: Rows that are shown of these; None for all.
         note: What the reader must know to read it; ``{shown}`` of ``{count}`` are the rows.
         chapter: Where it stands on the page.
         source: Table or section of the paper that it follows.
@@ -225,7 +225,7 @@ class TableSpec:
     title: Text
     columns: tuple[str | Column | Over, ...]
     rows: Rows
-    most: int | None = None
+    max_rows: int | None = None
     note: Text = ""
     chapter: Chapter = Chapter.FURTHER
     source: str = ""
@@ -256,7 +256,7 @@ def _build(spec: TableSpec, view: View) -> Table:
     """One table."""
     columns = list(_columns(spec, view))
     rows = [view.select(labels) for labels in rows_of(spec.rows, view)]
-    shown = rows[: spec.most]
+    shown = rows[: spec.max_rows]
     return Table(
         title=view.text(spec.title),
         header=tuple(view.select(labels).text(column.heading) for column, labels in columns),

@@ -23,7 +23,7 @@ from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.wording import remedy_texts
 
 # Variables with more elements than this (items, prompts, raters) are left to ArviZ.
-MOST_ELEMENTS = 12
+MAX_ELEMENTS = 12
 PARAMETER_LEVEL = 0.9
 COVERAGE_LEVELS = ({"level": 0.5}, {"level": 0.9}, {"level": 0.95})
 
@@ -44,7 +44,7 @@ def _parameters(view: View) -> Iterator[Labels]:
     """Every element of the variables that are small enough to read, with mean, sd and interval."""
     for name, array in view.group("posterior").data_vars.items():
         dims = [dim for dim in array.dims if dim not in ("chain", "draw")]
-        if np.prod([array.sizes[dim] for dim in dims]) > MOST_ELEMENTS:
+        if np.prod([array.sizes[dim] for dim in dims]) > MAX_ELEMENTS:
             continue
         elements: Iterable[xr.DataArray] = [array]
         if dims:

@@ -11,11 +11,11 @@ from sharpbayes.report.tables.table import MINUS
 
 MISSING = "-"
 # Decimals of what hardly varies, and an error that is one of rounding.
-MOST_PLACES, ROUNDING = 6, 1e-12
+MAX_PLACES, ROUNDING = 6, 1e-12
 # A smaller p-value is what remains of an underflow.
-SMALLEST_P = 1e-300
+MIN_P = 1e-300
 # The smallest that three decimals show.
-LEAST_P = "0.001"
+SHOWN_P = "0.001"
 
 
 def number(value: ArrayLike | xr.DataArray, places: int = 3) -> str:
@@ -35,9 +35,9 @@ def small_number(value: ArrayLike | xr.DataArray, places: int) -> str:
     ('0.00012', '<0.000001', '0.000000')
     """
     text = number(value, places)
-    least = 10.0**-MOST_PLACES
-    is_hidden = places == MOST_PLACES and 0 < float(np.asarray(value)) < least / 2
-    return f"<{number(least, MOST_PLACES)}" if is_hidden else text
+    smallest = 10.0**-MAX_PLACES
+    is_hidden = places == MAX_PLACES and 0 < float(np.asarray(value)) < smallest / 2
+    return f"<{number(smallest, MAX_PLACES)}" if is_hidden else text
 
 
 def thousands(value: ArrayLike | xr.DataArray) -> str:
@@ -61,7 +61,7 @@ def places_of(error: float, places: int) -> int:
     if not ROUNDING < error < np.inf:
         return places
     one_digit = -int(np.floor(np.log10(error)))
-    return min(max(places, one_digit), max(one_digit + 1, 0), MOST_PLACES)
+    return min(max(places, one_digit), max(one_digit + 1, 0), MAX_PLACES)
 
 
 def interval(bounds: ArrayLike | xr.DataArray, places: int = 3) -> str:
@@ -156,7 +156,7 @@ def p_value(p: ArrayLike | xr.DataArray) -> str:
     plain = float(np.asarray(p))
     if np.isnan(plain):
         return MISSING
-    text = f"{plain:.2g}" if plain >= SMALLEST_P else f"<{SMALLEST_P:g}"
+    text = f"{plain:.2g}" if plain >= MIN_P else f"<{MIN_P:g}"
     return text.replace("-", MINUS)
 
 
@@ -167,7 +167,7 @@ def short_p(p: ArrayLike | xr.DataArray) -> str:
     ('0.031', '<0.001', '-')
     """
     text = number(p)
-    return f"<{LEAST_P}" if text == "0.000" else text
+    return f"<{SHOWN_P}" if text == "0.000" else text
 
 
 # Formats by the names that declarations of columns use.

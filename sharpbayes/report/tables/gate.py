@@ -8,7 +8,7 @@ from sharpbayes.errors import format_percent
 from sharpbayes.metrics.panel.non_inferiority import PASSING
 from sharpbayes.report.metric_names import name_threshold
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.format import MISSING, MOST_PLACES, number, places_of, thousands
+from sharpbayes.report.tables.format import MAX_PLACES, MISSING, number, places_of, thousands
 
 MARGIN_PLACES = 3
 # No study will have so many times the prompts that it has.
@@ -29,10 +29,10 @@ def telling_places(bounds: ArrayLike, margin: ArrayLike, places: int) -> int:
     ends = [end for end in np.asarray(bounds, dtype=float) if end != margin]
     enough = (
         n
-        for n in range(places, MOST_PLACES)
+        for n in range(places, MAX_PLACES)
         if number(margin, n) not in [number(end, n) for end in ends]
     )
-    return next(enough, MOST_PLACES)
+    return next(enough, MAX_PLACES)
 
 
 def needed_prompts(value: ArrayLike, gate: xr.Dataset) -> str:
@@ -42,9 +42,9 @@ def needed_prompts(value: ArrayLike, gate: xr.Dataset) -> str:
     >>> needed_prompts(1234.0, gate), needed_prompts(344794.0, gate)
     ('1,234', 'more than 15,000')
     """
-    most = MANY_TIMES * int(gate.attrs["prompts"])
+    max_prompts = MANY_TIMES * int(gate.attrs["prompts"])
     plain = float(np.asarray(value))
-    return f"more than {thousands(most)}" if plain > most else thousands(plain)
+    return f"more than {thousands(max_prompts)}" if plain > max_prompts else thousands(plain)
 
 
 def _places(row: View) -> int:

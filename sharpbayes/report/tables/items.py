@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sharpbayes.report.tables.crowd import ALL_GROUPS, MOST_ROWS, shortened
+from sharpbayes.report.tables.crowd import ALL_GROUPS, MAX_ROWS, shortened
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.panel import labels_where
 
 # Contested items that are shown unless a reader chooses others.
-MOST_ITEMS = 2
+MAX_ITEMS = 2
 
 
 def _scores_of_item(view: View) -> Iterator[Labels]:
@@ -25,8 +25,8 @@ def _scores_of_item(view: View) -> Iterator[Labels]:
 
 def _contested_items(view: View) -> list[Labels]:
     """The items with the widest disagreement, or those that were chosen by name."""
-    most = int(view.group("contested_items").attrs.get("chosen", MOST_ITEMS))
-    return labels_of("contested_items/item")(view)[:most]
+    max_items = int(view.group("contested_items").attrs.get("chosen", MAX_ITEMS))
+    return labels_of("contested_items/item")(view)[:max_items]
 
 
 def _raters_of_item(view: View) -> Iterator[Labels]:
@@ -73,7 +73,7 @@ ITEM_TABLES = (
         condition=lambda view: bool(view["items/priority"].notnull().any()),
         repeat=[ALL_GROUPS],
         rows=labels_of("items/item", order="items/rank"),
-        most=MOST_ROWS,
+        max_rows=MAX_ROWS,
         columns=(
             "{item}; items/rank | thousands; items/priority",
             Column("plurality of all", _plurality),

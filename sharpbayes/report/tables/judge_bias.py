@@ -43,8 +43,8 @@ def _human_order(view: View) -> list[dict[str, str]]:
 def _errors(view: View) -> list[dict[str, str]]:
     """What a fit estimates of the errors of judges about single answers."""
     return [
-        {"what": what, "estimate": estimate(view[f"{path}_mean"], view[f"{path}_interval"])}
-        for name, what in ERRORS.items()
+        {"what": label, "estimate": estimate(view[f"{path}_mean"], view[f"{path}_interval"])}
+        for name, label in ERRORS.items()
         if (path := f"judge_errors/{name}") + "_mean" in view
     ]
 

@@ -1,6 +1,6 @@
 """Whether the model predicts single ratings: the table of leave-one-out PIT."""
 
-from sharpbayes.report.tables.crowd import SIGNIFICANT
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.missing import percent
@@ -11,7 +11,7 @@ MEAN_GAP, SPREAD_GAP = 0.02, 0.1
 
 def describe_misfit(row: View) -> str:
     """Return in words how ratings differ from their predictions, where the test fails."""
-    if not float(row["loo_pit/p_holm"]) < SIGNIFICANT:
+    if not float(row["loo_pit/p_holm"]) < SIGNIFICANCE_LEVEL:
         return "as predicted"
     mean, spread = float(row["loo_pit/pit_mean"]) - 0.5, float(row["loo_pit/pit_spread"]) - 1.0
     texts = []

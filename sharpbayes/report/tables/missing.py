@@ -152,11 +152,13 @@ def missing_sentences(view: View, metric: str = "cvar") -> Iterator[str]:
     if not (changes or lacking or open_models):
         return
     counts = view["missing/missing"], view["missing/asked"]
-    gone, asked = (int(count.sum()) for count in counts)
-    most = _model_of_most(view)
-    where = f", most of them of {most} ({_share_of(view, most)})" if most else ""
-    parts = [f"{gone} of {asked} scores are missing ({percent(gone / asked)}){where}."]
-    parts += [f"{name} lacks {_share_of(view, name)}." for name in lacking if name != most]
+    missing, asked = (int(count.sum()) for count in counts)
+    worst_model = _model_of_most(view)
+    where = (
+        f", most of them of {worst_model} ({_share_of(view, worst_model)})" if worst_model else ""
+    )
+    parts = [f"{missing} of {asked} scores are missing ({percent(missing / asked)}){where}."]
+    parts += [f"{name} lacks {_share_of(view, name)}." for name in lacking if name != worst_model]
     parts += _reason(view)
     if lacking and has_several_models(view) and not _change(view, metric):
         name = view.text(BOUNDS[metric])

@@ -113,7 +113,7 @@ def _tiers_note(view: View) -> str:
         for pair in not_separable(view, ranked)
         if int(tier.sel(model=pair["model"])) != int(tier.sel(model=pair["other"]))
     ]
-    listed = format_list(_similar(across), most=20) or "none"
+    listed = format_list(_similar(across), limit=20) or "none"
     return (
         view.text(
             "Rule: {profile[tier_rule]}. A tier is a chain: its ends may be distinguishable. Not "

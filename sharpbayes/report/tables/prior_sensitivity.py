@@ -16,7 +16,7 @@ ALL_PRIORS = "all priors"
 # How often a prior counts, in words.
 COUNTED = {0.5: "half", 2.0: "twice"}
 # Changes that a sentence and a cell list.
-MOST_MOVES = 3
+MAX_MOVES = 3
 REQUEST = ": fit again with `[sensitivity] priors = [0.5, 2.0]`"
 # Of fewer draws the weights are noise, and the answer says nothing.
 MIN_DRAWS = 100
@@ -103,7 +103,7 @@ def _moved(row: View) -> str:
         if not _is_trusted(scaled):
             moves = [f"{text} (weights not reliable)" for text in moves] or ["weights not reliable"]
         texts += [f"{counted}: {text}" for text in moves]
-    return format_list(texts, most=MOST_MOVES) if texts else "nothing"
+    return format_list(texts, limit=MAX_MOVES) if texts else "nothing"
 
 
 def _pareto_k(row: View) -> str:
@@ -180,14 +180,14 @@ def prior_sentences(view: View) -> Iterator[str]:
             if not _is_trusted(row) and (texts or _is_sensitive(row)):
                 unreliable.setdefault(prior, []).append(counted)
             elif texts:
-                listed = join_names(texts[:MOST_MOVES])
+                listed = join_names(texts[:MAX_MOVES])
                 moving.add(prior)
                 moved.append(f"{_subject(prior)}, counted {counted}, {listed}")
     if moved:
-        more = len(moved) - MOST_MOVES
+        more = len(moved) - MAX_MOVES
         rest = f"; {more} more are in the table" * (more > 0)
-        which = "a prior" if len(moving) == 1 else "priors"
-        yield f"The answer depends on {which}: {'; '.join(moved[:MOST_MOVES])}{rest}."
+        subject = "a prior" if len(moving) == 1 else "priors"
+        yield f"The answer depends on {subject}: {'; '.join(moved[:MAX_MOVES])}{rest}."
     if unreliable:
         yield _unreliable_weights(view, unreliable)
 

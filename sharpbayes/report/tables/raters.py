@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from sharpbayes.analysis.rater_averages import RATER_METRICS, average_raters
 from sharpbayes.report.layout import interval_level
-from sharpbayes.report.tables.crowd import HEADLINE, MOST_ROWS
+from sharpbayes.report.tables.crowd import HEADLINE, MAX_ROWS
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View
 from sharpbayes.report.tables.format import interval
 
@@ -14,8 +14,8 @@ LOWEST_RATERS = 5
 def _raters(view: View) -> Iterator[Labels]:
     """The highest and the lowest raters, all of them where they are few."""
     ordered = view.coordinate("raters/rater", "raters/rank")
-    if len(ordered) > MOST_ROWS:
-        ordered = [*ordered[: MOST_ROWS - LOWEST_RATERS], *ordered[-LOWEST_RATERS:]]
+    if len(ordered) > MAX_ROWS:
+        ordered = [*ordered[: MAX_ROWS - LOWEST_RATERS], *ordered[-LOWEST_RATERS:]]
     return ({"rater": rater, "metric": "hm"} for rater in ordered)
 
 
@@ -24,7 +24,7 @@ def _raters_note(view: View) -> str:
     data = view.group("raters")
     count, masked = data.sizes["rater"], int((data["reason"] != "").sum())
     return (
-        f"{min(count, MOST_ROWS)} of {count} raters, highest and lowest; metrics masked for "
+        f"{min(count, MAX_ROWS)} of {count} raters, highest and lowest; metrics masked for "
         f"{masked}. more: how many ratings the rater has still to give until the interval of HM is "
         "as narrow as `crowd.target_interval_width` asks; extreme: share of ratings at either "
         "end; range: of the scale that is used. "

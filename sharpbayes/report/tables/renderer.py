@@ -36,7 +36,7 @@ LATEX = {character: f"\\{character}" for character in "{}&%$#_"} | {
     MINUS: "$-$",
 }
 # Letters of the name of a file; a label of the data in it may be of any length.
-MOST_LETTERS = 120
+MAX_LETTERS = 120
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
@@ -61,9 +61,9 @@ def _file_names(tables: Sequence[Table]) -> list[str]:
     """The name of each table as a file, short enough for any file system, and no two the same."""
     names: list[str] = []
     for table in tables:
-        name = slug(table.title)[:MOST_LETTERS] or "table"
-        taken = sum(other.partition("~")[0] == name for other in names)
-        names.append(f"{name}~{taken + 1}" if taken else name)
+        name = slug(table.title)[:MAX_LETTERS] or "table"
+        copies = sum(other.partition("~")[0] == name for other in names)
+        names.append(f"{name}~{copies + 1}" if copies else name)
     return names
 
 

@@ -14,10 +14,10 @@ from sharpbayes.report.wording import probability_text
 EQUAL = "posterior_profile_equal"
 CROWD_EQUAL = "posterior_responsiveness_equal"
 # Slopes of so many levels are shown, those furthest from the common slope.
-MOST_LEVELS = 20
+MAX_LEVELS = 20
 # A pair is named whose probability of order moves past one half, and by at least this much.
 MOVED = 0.1
-MOST_PAIRS = 3
+MAX_PAIRS = 3
 
 
 def _slopes(view: View) -> list[Labels]:
@@ -28,7 +28,7 @@ def _slopes(view: View) -> list[Labels]:
         mine = data.isel(slope=(data["column"] == column).to_numpy())
         common, levels = mine["slope"][0], mine.isel(slope=slice(1, None))
         away = abs(levels["mean"] - mine["mean"][0])
-        furthest = np.sort(np.argsort(-away.to_numpy(), kind="stable")[:MOST_LEVELS])
+        furthest = np.sort(np.argsort(-away.to_numpy(), kind="stable")[:MAX_LEVELS])
         names = [common.item(), *levels["slope"].to_numpy()[furthest]]
         rows += [{"slope": name, "covariate": column} for name in names]
     return rows
@@ -145,7 +145,7 @@ def order_changes(results: xr.DataTree) -> Iterator[str]:
         at_equal, as_it_is = (x if lower == first else 1.0 - x for x in chances)
         if as_it_is < 0.5 and at_equal - as_it_is >= MOVED:  # noqa: PLR2004
             moves.append((at_equal - as_it_is, lower, higher, at_equal, as_it_is))
-    for _, lower, higher, at_equal, as_it_is in sorted(moves, reverse=True)[:MOST_PAIRS]:
+    for _, lower, higher, at_equal, as_it_is in sorted(moves, reverse=True)[:MAX_PAIRS]:
         yield (
             f"At equal {columns} {lower} has a lower {METRICS[criterion]} than {higher} with "
             f"probability {probability_text(at_equal)}; as the answers are, with "

@@ -157,11 +157,11 @@ def _mixed_note(view: View) -> str:
     return f"{note} Missing: {'; '.join(sorted(reasons))}." if reasons else note
 
 
-def _agreement(what: str) -> str:
+def _agreement(aggregate: str) -> str:
     """Columns of rank correlations with the study's own setting."""
     return (
-        f"{what}: {{{what}:g}}; Kendall tau-b: validation/{what}_kendall; "
-        f"Spearman rho: validation/{what}_spearman"
+        f"{aggregate}: {{{aggregate}:g}}; Kendall tau-b: validation/{aggregate}_kendall; "
+        f"Spearman rho: validation/{aggregate}_spearman"
     )
 
 
@@ -257,7 +257,7 @@ TABLES = (
     TableSpec(
         title="Table 17: Most ambiguous pairs of models",
         rows=_ambiguous,
-        most=AMBIGUOUS,
+        max_rows=AMBIGUOUS,
         columns=(
             "{model}; {other}",
             "difference of CVaR: gap",

@@ -72,7 +72,7 @@ def test_other_code_has_another_digest(monkeypatch):
 
 @pytest.mark.usefixtures("kept")
 def test_the_latest_comparisons_are_kept(monkeypatch):
-    monkeypatch.setattr(comparisons, "MOST_KEPT", 2)
+    monkeypatch.setattr(comparisons, "MAX_KEPT", 2)
     for name in ("a", "b", "a", "c"):
         assert comparisons.has_passed(name) == (name == "a" and comparisons.has_passed("b"))
         comparisons.remember_passed(name)

@@ -136,8 +136,8 @@ def test_what_the_common_slope_has_is_no_variance_of_its_deviations(rng):
 
 def test_of_many_ratings_a_trial_run_of_some_tells_what_all_of_them_would(design, rng, monkeypatch):
     """With a quarter of the ratings a share of 0.64 is left: 0.16 / 0.52 with all of them."""
-    monkeypatch.setattr(geometry, "MOST_TRIAL_RATINGS", design.n_ratings // 4)
-    monkeypatch.setattr(geometry, "LEAST_OF_SCALE", 10)
+    monkeypatch.setattr(geometry, "MAX_TRIAL_RATINGS", design.n_ratings // 4)
+    monkeypatch.setattr(geometry, "MIN_PER_SCALE", 10)
     part = geometry.take_ratings(design, seed=1)
     taken = part.n_ratings / design.n_ratings
     assert 0.2 < taken < 0.3
