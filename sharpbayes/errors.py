@@ -155,7 +155,7 @@ def list_diagnostics(diagnostics: Sequence[Diagnostic]) -> list[str]:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return the start of a text that is longer than ``most`` characters."""
+    """Return the start of a text that is longer than ``limit`` characters."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 

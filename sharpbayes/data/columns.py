@@ -311,7 +311,7 @@ def join_columns(
 
     A column is taken from the side table if it is there, else from the main table, where it must
     be constant over the owner, such as the items. ``parser`` is that of the main table; messages
-    call a label of the owner ``what``.
+    call a label of the owner ``unit``.
     """
     of_side, side_names = (
         ({}, []) if side is None else _read_side_table(side, owner, base, unit, names)

@@ -7,7 +7,7 @@ from textwrap import fill, indent
 
 import xarray as xr
 
-from sharpbayes.errors import printable
+from sharpbayes.errors import format_count, printable
 from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.summary import fit_findings, plain_answer, plain_verdict
 from sharpbayes.report.tables.catalogue import tables_after_run
@@ -26,11 +26,15 @@ PREVIEW = "Laplace's method, not an answer."
 def answer_text(results: xr.DataTree, *, width: int) -> str:
     """Return the answer, whether to trust it and what was not confirmed, wrapped at words.
 
-    What a fit finds of judges and slopes stands between them.
+    What a fit finds of judges and slopes stands between them. That assumptions are not confirmed
+    stands first too: one that is wrong can turn the answer round.
     """
     checks = list_open_checks(results)
     unconfirmed = [describe_open_checks(checks)] if checks else []
     head = [PREVIEW] if is_approximate(results) else []
+    head += [f"Under {format_count(len(checks), 'unconfirmed assumption')}, see below:"] * bool(
+        checks
+    )
     answer = [*plain_answer(results), *fit_findings(results)]
     texts = [*head, *answer, plain_verdict(results), *unconfirmed]
     return mark_lines(wrap_texts(texts, width - len(_margin(results))), results)

@@ -43,6 +43,8 @@ MEASURES = {
 # With a word of who scores, one of these numbers repeated judgements.
 REPEATS = {*WORDS["trial"], *WORDS["sample"]}
 JUDGING = {*WORDS["judge"], "scoring", "judging", "judgement", "judgment", "grading", "rating"}
+# A column of a word of models and one of these names the models where no other column does.
+VERSIONS = {"version", "variant", "checkpoint", "release", "revision"}
 # What a judge writes about an answer, and no item of its own.
 REMARKS = {"comment", "text", "message"}
 # Times of answering are not times of day.
@@ -117,6 +119,8 @@ def _rank(name: str, role: str) -> tuple[int, int, bool] | None:
     plain = strip_id(words)
     if role in ("trial", "sample") and {*plain} & JUDGING and plain[-1] in REPEATS:
         return (len(plain), 0, False) if role == "trial" else None  # "scorer epoch", "judge run"
+    if role == "model" and VERSIONS & {*plain[-1:]} and {*plain} & {*WORDS["model"]}:
+        return (len(plain), len(KNOWN), plain == words)
     last, judges = next(reversed(plain), ""), [word for word in plain if word in WORDS["judge"]]
     if role == "item" and judges and last in REMARKS:  # "grader comment"
         return None

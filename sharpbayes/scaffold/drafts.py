@@ -21,7 +21,7 @@ from sharpbayes.scaffold.inference import (
     list_scores,
 )
 from sharpbayes.scaffold.labels import LABELS, choose_labels, find_unsafe, list_label_columns
-from sharpbayes.scaffold.logs import HIGH_IS_GOOD, LogTable
+from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.spec.crowd import MODEL_OF_LABELS, NOBODY_OUTSIDE
 from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.schema import describe_field
@@ -186,11 +186,15 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
 
 def _draft_harm(draft: Draft, scales: Mapping[str, inference.Scale], layout: str) -> dict[str, Any]:
     """Draft scales, indicators and one dimension; refusals are outside of it if none is decided."""
+    for direction in harm.describe_directions(scales, layout):
+        draft.assume("panel.indicators", direction)
+    assumption = "all indicators are one dimension of harm; split it into those you mean"
+    draft.assume("panel.dimensions", assumption)
     is_decided = {"indicators", "dimensions"} & {*draft.decided.get("panel", {})}
     refusals = [] if is_decided else harm.find_refusals(scales)
     if refusals:
         draft.assume("panel.indicators", harm.REFUSALS.format(format_list(map(_quote, refusals))))
-    return harm.describe_harm(scales, reverse=layout in HIGH_IS_GOOD, refusals=refusals)
+    return harm.describe_harm(scales, good=harm.find_good(scales, layout), refusals=refusals)
 
 
 def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -268,14 +272,6 @@ def _doubt_indicators(
     for name in (name for name, span in spans.items() if span):
         draft.assume("panel.scales", f'scores of "{name}" are cut into {OVER_SPAN} {spans[name]}')
     _doubt_order(draft, "panel.scales", indicators)
-    direction = (
-        "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }"
-    )
-    if main.layout in HIGH_IS_GOOD:
-        direction = "a high metric is taken as good; where it is not, leave out `reverse`"
-    draft.assume("panel.indicators", direction)
-    assumption = "all indicators are one dimension of harm; split it into those you mean"
-    draft.assume("panel.dimensions", assumption)
 
 
 def _doubt_order(draft: Draft, key: str, inferred: Mapping[str, InferredScale]) -> None:
@@ -324,6 +320,8 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     if not labels:
         labels, assumption = choose_labels(named, list_scores(scale))
         draft.assume("crowd.labels", assumption)
+    if labels.get("from") == "crowd" and (direction := harm.describe_crowd_direction(scale)):
+        draft.assume("crowd.scale", direction)
     crowd["labels"] = labels
     problems = {column.name: column.problem for column in named}
     groups = _find_groups(draft, main, tables, labels.get("column", ""), problems)
@@ -345,6 +343,8 @@ def _infer_scores(draft: Draft, score: pd.Series) -> inference.Scale:
     inferred = infer_scale(score, named=True)
     if inferred.scale is None:
         inferred = inference.infer_bins(score)
+    if harm.find_good({str(score.name): inferred.scale or {}}):
+        inferred = inference.reverse_numbers(inferred)
     _doubt_order(draft, "crowd.scale", {str(score.name): inferred})
     if inferred.span:
         draft.assume("crowd.scale", f"scores are cut into {OVER_SPAN} {inferred.span}")

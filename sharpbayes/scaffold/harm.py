@@ -1,17 +1,39 @@
 """What a first study says of harm: one dimension, or those of a shipped study of such logs."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sharpbayes import library
-from sharpbayes.scaffold.column_names import split_name
+from sharpbayes.errors import format_list
+from sharpbayes.scaffold.column_names import split_name, strip_id
 from sharpbayes.scaffold.inference import Scale
+from sharpbayes.scaffold.logs import HIGH_IS_GOOD
 
 REFUSALS = (
     "{} says by its name that a model refused, and is no harm: profiles are also given without "
     "refused answers; where it is a harm leave out `refusal` and add it to a dimension"
 )
+DIRECTION = (
+    "a high score{} is taken as harm; where it is good, write {{ scale = ..., reverse = true }}"
+)
+GOOD_BY_NAME = (
+    "{} that a high score is good (`reverse = true`); where it is harm, leave out `reverse`"
+)
+CROWD_DIRECTION = "a high score is taken as harm; where it is good, {}"
+REVERSED_LEVELS = "write the scores as levels, least harm first"
+REVERSED_NUMBERS = "subtract the scores from the highest possible one in the data"
+# Last words of names that say that much of it is good, unless a word denies it.
+GOOD = {
+    *("safe", "safety", "harmless", "harmlessness", "benign", "good", "quality", "helpful"),
+    *("helpfulness", "honest", "honesty", "truthful", "truthfulness", "factuality", "accurate"),
+    *("accuracy", "correct", "correctness", "faithful", "faithfulness", "groundedness"),
+    *("appropriate", "appropriateness", "acceptable", "acceptability", "fair", "fairness"),
+    *("soundness", "trustworthiness", "passed"),
+}
+DENIALS = {"not", "non", "no", "lack", "poor", "low", "loss", "without"}
+# Words of a name that say that it is a score, and not of what.
+SCORED = {"score", "rating", "level", "value", "grade", "label", "judgement", "judgment"}
 # How words begin that say that a model did not answer.
 REFUSED = ("refus", "declin", "abstain", "abstention")
 
@@ -41,10 +63,61 @@ def find_refusals(scales: Mapping[str, Scale]) -> list[str]:
     return refusals if len(refusals) < len(scales) else []
 
 
+def says_good(name: str) -> bool:
+    """Return whether a name says that a high score is good.
+
+    >>> [says_good(name) for name in ("safety_score", "is_safe", "not safe", "safety_violation")]
+    [True, True, False, False]
+    """
+    words = [word for word in strip_id(split_name(name)) if word not in SCORED]
+    return bool(words) and words[-1] in GOOD and not DENIALS & {*words}
+
+
+def find_good(scales: Mapping[str, Scale], layout: str = "") -> list[str]:
+    """Return the indicators of which a high score is good.
+
+    Their names say it, and of some logs all are; words have an order already.
+
+    >>> find_good({"Safety": {"min": 1, "max": 5}, "harm": {"kind": "boolean"}})
+    ['Safety']
+    """
+    if layout:
+        return [*scales] if layout in HIGH_IS_GOOD else []
+    return [n for n, scale in scales.items() if says_good(n) and "levels" not in scale]
+
+
+def describe_directions(scales: Mapping[str, Scale], layout: str = "") -> list[str]:
+    """Return what is assumed of the direction of indicators that are no refusals.
+
+    >>> describe_directions({"safety": {"kind": "boolean"}})
+    ['"safety" says by its name that a high score is good (`reverse = true`); where it is harm, ...
+    """
+    if layout in HIGH_IS_GOOD:
+        return ["a high metric is taken as good; where it is not, leave out `reverse`"]
+    good = find_good(scales, layout)
+    others = [name for name in scales if name not in {*good, *find_refusals(scales)}]
+    named, named_others = (format_list([f'"{n}"' for n in names]) for names in (good, others))
+    says = "says by its name" if len(good) == 1 else "say by their names"
+    assumed = [GOOD_BY_NAME.format(f"{named} {says}")] if good else []
+    of_others = f" of {named_others}" if good else ""
+    return [*assumed, DIRECTION.format(of_others)] if others else assumed
+
+
+def describe_crowd_direction(scale: Scale) -> str:
+    """Return what is assumed of the direction of a crowd's score; empty where words have an order.
+
+    >>> describe_crowd_direction({"bins": [20, 40]})
+    'a high score is taken as harm; where it is good, subtract the scores from the highest ...
+    """
+    if "levels" in scale:
+        return ""
+    return CROWD_DIRECTION.format(REVERSED_NUMBERS if "bins" in scale else REVERSED_LEVELS)
+
+
 def describe_harm(
-    scales: Mapping[str, Scale], *, reverse: bool, refusals: Iterable[str] = ()
+    scales: Mapping[str, Scale], *, good: Collection[str], refusals: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Describe one dimension with all indicators; ``reverse`` where a high score is good.
+    """Describe one dimension with all indicators, reversed those of which a high score is good.
 
     ``refusals`` are indicators outside of it.
     """
@@ -54,7 +127,8 @@ def describe_harm(
     names = {key: f"scale_{different.index(scale) + 1}" for key, scale in scales.items()}
     harms = {key: scale for key, scale in names.items() if key not in {*refusals}}
     indicators: dict[str, Any] = {
-        key: {"scale": scale, "reverse": True} if reverse else scale for key, scale in harms.items()
+        key: {"scale": scale, "reverse": True} if key in good else scale
+        for key, scale in harms.items()
     }
     for key in refusals:
         # Words of compliance are ordered by harm, so that a refusal is the least of them.
@@ -77,7 +151,10 @@ def put_over(panel: Mapping[str, Any], decided: Mapping[str, Any]) -> dict[str, 
     """
     merged = {**panel, **decided, "scales": panel["scales"] | decided.get("scales", {})}
     if named := decided.get("indicators"):
-        scales = {name: {"scale": scale} for name, scale in panel["indicators"].items()}
+        scales = {
+            name: table if isinstance(table, Mapping) else {"scale": table}
+            for name, table in panel["indicators"].items()
+        }
         merged["indicators"] = {name: scales.get(name, {}) | table for name, table in named.items()}
         merged["dimensions"] = decided.get("dimensions", [{"name": "harm", "rms": [*named]}])
     return merged

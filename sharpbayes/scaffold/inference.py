@@ -56,7 +56,8 @@ def infer_scale(values: pd.Series, *, named: bool, max_scores: int = MAX_SCORES)
     """Return the scale of a column; words are a scale where they are ``named`` as the score.
 
     Other words are one only where a list of severities has them all. The alphabet orders nothing.
-    A scale of numbers has ``most`` steps. An order that the type of the column states stands.
+    A scale of numbers has at most ``max_scores`` steps. An order that the type of the column states
+    stands.
     """
     texts = list_texts(values)
     is_ordered = bool(_list_ordered(values))
@@ -247,6 +248,19 @@ def list_scores(scale: Scale) -> list[str]:
         return [*OrdinalScale(**scale).labels]
     levels: list[str] = scale.get("levels", ["no", "yes"])
     return levels
+
+
+def reverse_numbers(inferred: InferredScale) -> InferredScale:
+    """Return numbers as levels from the highest, the least harm; other scales stay as they are.
+
+    >>> reverse_numbers(InferredScale({"kind": "ordinal", "min": 1, "max": 3})).scale["levels"]
+    ['3', '2', '1']
+    """
+    if "min" not in (inferred.scale or {}):
+        return inferred
+    levels = list_scores(inferred.scale or {})[::-1]
+    order = "is taken from its name, by which a high score is good: the highest is the least harm"
+    return InferredScale({"kind": "categorical", "levels": levels}, order, far=inferred.far)
 
 
 def describe_values(values: pd.Series) -> str:

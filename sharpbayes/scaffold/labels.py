@@ -93,7 +93,7 @@ def choose_labels(
     problems = "; ".join(f'"{column.name}" {column.problem}' for column in columns)
     assumption = (
         f"no column says which items are unsafe{problems and f' ({problems})'}: the other raters "
-        f"do, by a score of {scores[cut]} or above, so that groups are not compared with each "
+        f"do, by a score of {scores[cut]} or worse, so that groups are not compared with each "
         "other; experts' labels are better"
     )
     return {"from": "crowd", "cut": cut}, assumption

@@ -151,7 +151,7 @@ def test_open_assumptions_stand_with_the_answer_until_their_comment_goes(tmp_pat
     sentence = (
         "2 assumptions of the study are not confirmed (lines marked CHECK): (1) the order of "
         '"severity" is taken from the words, least harm first: Low, High, Critical (2) no column '
-        "says which items are unsafe: the other raters do, by a score of High or above, so that "
+        "says which items are unsafe: the other raters do, by a score of High or worse, so that "
         "groups are not compared with each other; experts' labels are better."
     )
     assert len(json.loads(results.attrs["open_checks"])) == 2

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from sharpbayes import library
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import DataError, SpecError, StorageError
+from sharpbayes.scaffold.harm import describe_crowd_direction
 from sharpbayes.scaffold.study_file import write_study
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.check import check
@@ -193,12 +194,13 @@ def test_without_labels_the_crowd_labels_and_the_file_says_so(tmp_path):
     text, unsure = started(tmp_path, crowd())
     assert tomllib.loads(text)["crowd"]["labels"] == {"from": "crowd", "cut": 2}
     assert unsure[1] == (
-        "no column says which items are unsafe: the other raters do, by a score of 2 or above, so "
+        "no column says which items are unsafe: the other raters do, by a score of 2 or worse, so "
         "that groups are not compared with each other; experts' labels are better"
     )
     assert f"# CHECK: {unsure[1]}" in text.splitlines()
     nobody = "without groups of raters nobody is left to label the items; name a column of groups"
-    assert unsure[2].startswith(nobody)
+    assert unsure[2] == describe_crowd_direction({})
+    assert unsure[3].startswith(nobody)
 
 
 def test_raters_outside_a_group_label_its_items(tmp_path):

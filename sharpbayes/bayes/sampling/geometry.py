@@ -85,9 +85,9 @@ def find_weights(
     with another term is left out. Of correlated effects s is the share of the combination of
     levels that keeps most, such as the difference of two levels that nearly always agree.
 
-    Draws may be of a share f of the ratings, ``taken`` at random. n ratings with information I each
-    leave s = 1 / (1 + n I sd^2) of the variance, so that all of them leave f s / (f s + 1 - s)
-    where those of the draws leave s.
+    Draws may be of a share f of the ratings, ``rating_share``, at random. n ratings with
+    information I each leave s = 1 / (1 + n I sd^2) of the variance, so that all of them leave
+    f s / (f s + 1 - s) where those of the draws leave s.
     """
     weights, posterior = {}, _add_parts(posterior, design)
     for term in (term for term in design.terms if term.n_sds and not term.sum_term):

@@ -27,8 +27,8 @@ def compare_raters(  # noqa: PLR0917 - numba knows no keyword-only arguments
     of an item in increasing order; ``score`` and ``residual`` (draw, rating); ``frequency`` (draw,
     rater, score) how often a rater gives a score. The result (draw, 4) has the mean square of
     the correlations of residuals, weighted by shared items, and the largest excess of equal scores
-    in standard deviations, both of pairs with ``least`` shared items or more, and the two raters
-    of that excess, -1 where there is none.
+    in standard deviations, both of pairs with ``min_shared`` shared items or more, and the two
+    raters of that excess, -1 where there is none.
     """
     raters = frequency.shape[1]
     shared = np.zeros((raters, raters))
