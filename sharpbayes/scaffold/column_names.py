@@ -9,8 +9,9 @@ from sharpbayes.errors import DataError, format_list
 
 # Last words of the names of columns by role, the likeliest first.
 ROLES = {
-    "model": "model llm system assistant chatbot",
-    "prompt": "prompt item question task scenario conversation dialogue query instruction",
+    "model": "model llm system assistant chatbot engine",
+    "prompt": "prompt item question task scenario conversation dialogue query instruction behavior "
+    "behaviour goal case id",
     "judge": "judge grader scorer rater evaluator annotator assessor reviewer person coder",
     "item": "item prompt image conversation text dialogue comment post message sentence tweet id",
     "rater": "rater annotator worker user participant respondent labeller labeler grader judge "
@@ -94,10 +95,20 @@ def infer_roles(
         free = [str(name) for name in data.columns if str(name) not in roles.values()]
         ranked = [(_rank(name, role), name) for name in free]
         likely = [(rank, name) for rank, name in ranked if rank is not None]
+        likely = [(rank, name) for rank, name in likely if not _numbers_rows(data[name], role)]
         if role == "judge" and "model" in roles:
             _refuse_scores_of_judges(data, [name for _, name in likely])
         roles |= {role: min(likely, key=lambda pair: pair[0])[1]} if likely else {}
     return roles
+
+
+def _numbers_rows(values: pd.Series, role: str) -> bool:
+    """Whether a column that could be a prompt or a repeat has another value in each of many rows.
+
+    A plain id may be one of rows, and so may what a model generated.
+    """
+    is_plain_id = role == "prompt" and split_name(values.name) == ["id"]
+    return (is_plain_id or role == "sample") and len(values) > 1 and values.is_unique
 
 
 def _refuse_scores_of_judges(data: pd.DataFrame, names: list[str]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sharpbayes import library
-from sharpbayes.errors import format_list
+from sharpbayes.errors import format_list, join_names
 from sharpbayes.scaffold.column_names import split_name, strip_id
 from sharpbayes.scaffold.inference import Scale
 from sharpbayes.scaffold.logs import HIGH_IS_GOOD
@@ -34,6 +34,15 @@ GOOD = {
 DENIALS = {"not", "non", "no", "lack", "poor", "low", "loss", "without"}
 # Words of a name that say that it is a score, and not of what.
 SCORED = {"score", "rating", "level", "value", "grade", "label", "judgement", "judgment"}
+# How names begin of those who judge: families of models, and people.
+JUDGES = (
+    *("gpt", "openai", "claude", "anthropic", "gemini", "google", "llama", "mistral", "qwen"),
+    *("deepseek", "grok", "human", "expert", "annotator", "rater", "judge", "grader"),
+)
+JUDGED_COLUMNS = (
+    "{} are taken as indicators of one judge; where each has the scores of one judge, give every "
+    "judge rows of their own (pandas.melt)"
+)
 # How words begin that say that a model did not answer.
 REFUSED = ("refus", "declin", "abstain", "abstention")
 
@@ -100,7 +109,21 @@ def describe_directions(scales: Mapping[str, Scale], layout: str = "") -> list[s
     says = "says by its name" if len(good) == 1 else "say by their names"
     assumed = [GOOD_BY_NAME.format(f"{named} {says}")] if good else []
     of_others = f" of {named_others}" if good else ""
-    return [*assumed, DIRECTION.format(of_others)] if others else assumed
+    assumed += [DIRECTION.format(of_others)] if others else []
+    return assumed if layout else [*assumed, *describe_judged_columns(scales)]
+
+
+def describe_judged_columns(names: Collection[str]) -> list[str]:
+    """Return that columns are taken as indicators of one judge that are named after several.
+
+    >>> describe_judged_columns(["gpt4_score", "claude_score"])[0]
+    '"gpt4_score" and "claude_score" are taken as indicators of one judge; where each has the ...
+    """
+    words = {name: split_name(name) for name in names}
+    named = [name for name, x in words.items() if len(x) > 1 and x[0].startswith(JUDGES)]
+    if len(named) < len({words[name][-1] for name in named}) + 1:
+        return []
+    return [JUDGED_COLUMNS.format(join_names([f'"{name}"' for name in named]))]
 
 
 def describe_crowd_direction(scale: Scale) -> str:

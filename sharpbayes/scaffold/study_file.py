@@ -21,7 +21,8 @@ from sharpbayes.scaffold.column_names import (
 )
 from sharpbayes.scaffold.dialect import read_with_dialect
 from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_crowd, draft_panel
-from sharpbayes.scaffold.inference import MAX_GROUPS, is_number
+from sharpbayes.scaffold.harm import find_refusals
+from sharpbayes.scaffold.inference import MAX_GROUPS, infer_scale, is_number
 from sharpbayes.scaffold.logs import LogTable, read_log
 from sharpbayes.scaffold.raters import melt_wide
 from sharpbayes.spec.roles import CROWD_LOGS
@@ -155,9 +156,19 @@ def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
 def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str]:
     """Return columns of a panel by role; of a score only where each row is one."""
     roles = infer_roles(data, PANEL_ROLES, declared)
-    if "score" not in declared and not _is_long(data.columns, roles.get("score")):
+    is_long = _is_long(data.columns, roles.get("score")) and not _has_refusals(data, roles)
+    if "score" not in declared and not is_long:
         roles.pop("score", None)
     return roles
+
+
+def _has_refusals(data: pd.DataFrame, roles: Mapping[str, str]) -> bool:
+    """Tell whether a score has refusals of the same answers beside it, and no other scores."""
+    free = [str(name) for name in data.columns if name not in roles.values()]
+    inferred = {name: infer_scale(data[name], named=False).scale for name in free}
+    scales = {name: scale for name, scale in inferred.items() if scale is not None}
+    refusals = find_refusals({roles.get("score", ""): {}, **scales})
+    return "indicator" not in roles and bool(scales) and len(refusals) == len(scales)
 
 
 def _is_long(columns: Iterable[object], score: str | None) -> bool:
