@@ -13,7 +13,8 @@ ROLES = {
     "prompt": "prompt item question task scenario conversation dialogue query instruction behavior "
     "behaviour goal case id",
     "judge": "judge grader scorer rater evaluator annotator assessor reviewer person coder",
-    "item": "item prompt image conversation text dialogue comment post message sentence tweet id",
+    "item": "item prompt image conversation text dialogue comment post message sentence tweet "
+    "stimulus statement utterance snippet sample id",
     "rater": "rater annotator worker user participant respondent labeller labeler grader judge "
     "evaluator reviewer subject person coder",
     "indicator": "indicator metric criterion measure question aspect dimension rubric",
@@ -126,7 +127,7 @@ def _rank(name: str, role: str) -> tuple[int, int, bool] | None:
     """How unlikely a column has a role: further words, the word itself, no id; None if not."""
     words = split_name(name)
     if words == ["sample", "id"]:  # Inspect's name of a prompt
-        return (0, len(KNOWN), False) if role == "prompt" else None
+        return (0, len(KNOWN), False) if role in ("prompt", "item") else None
     plain = strip_id(words)
     if role in ("trial", "sample") and {*plain} & JUDGING and plain[-1] in REPEATS:
         return (len(plain), 0, False) if role == "trial" else None  # "scorer epoch", "judge run"

@@ -344,7 +344,7 @@ def _infer_scores(draft: Draft, score: pd.Series) -> inference.Scale:
     if inferred.scale is None:
         inferred = inference.infer_bins(score)
     if harm.find_good({str(score.name): inferred.scale or {}}):
-        inferred = inference.reverse_numbers(inferred)
+        inferred = inference.reverse_scale(inferred, score)
     _doubt_order(draft, "crowd.scale", {str(score.name): inferred})
     if inferred.span:
         draft.assume("crowd.scale", f"scores are cut into {OVER_SPAN} {inferred.span}")

@@ -34,6 +34,7 @@ UNIT_LAYOUTS = ("promptfoo", "deepeval", "every-eval-ever")
 UNIT_BINS = (0.2, 0.4, 0.6, 0.8)
 # Decimals from 0 to 1 are cut in the same way where they span so much of it.
 UNIT_SPAN = 0.5
+TRUE = {"1", "true", "yes", "y"}
 FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"}, {"y", "n"})
 
 
@@ -250,15 +251,20 @@ def list_scores(scale: Scale) -> list[str]:
     return levels
 
 
-def reverse_numbers(inferred: InferredScale) -> InferredScale:
-    """Return numbers as levels from the highest, the least harm; other scales stay as they are.
+def reverse_scale(inferred: InferredScale, values: pd.Series) -> InferredScale:
+    """Return numbers or flags as levels of which the highest is the least harm; others as they are.
 
-    >>> reverse_numbers(InferredScale({"kind": "ordinal", "min": 1, "max": 3})).scale["levels"]
-    ['3', '2', '1']
+    >>> flags = pd.Series(["Yes", "No"])
+    >>> reverse_scale(infer_scale(flags, named=True), flags).scale["levels"]
+    ['Yes', 'No']
     """
-    if "min" not in (inferred.scale or {}):
+    scale = inferred.scale or {}
+    if scale.get("kind") == "boolean":
+        levels = sorted(list_texts(values), key=lambda text: text.lower() not in TRUE)
+    elif "min" in scale:
+        levels = list_scores(scale)[::-1]
+    else:
         return inferred
-    levels = list_scores(inferred.scale or {})[::-1]
     order = "is taken from its name, by which a high score is good: the highest is the least harm"
     return InferredScale({"kind": "categorical", "levels": levels}, order, far=inferred.far)
 

@@ -1,7 +1,7 @@
 """Tables with a row per item and a column per rater, recognised by their columns."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -67,3 +67,26 @@ def _find_numbered(names: Sequence[str]) -> list[str]:
 def _is_property(name: str) -> bool:
     """Tell whether a name is that of a measure or of a role, not of a person."""
     return bool({*split_name(name)} & (MEASURES | KNOWN))
+
+
+def find_only_score(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
+    """Return the only column that can be a score where none is named as one; empty without it.
+
+    It has a scale, and differs between the raters of an item and between the items of a rater.
+
+    >>> table = pd.DataFrame({"item": [1, 1, 2, 2], "rater": [1, 2, 1, 2], "age": [20, 30, 20, 30],
+    ...                       "Q_overall": [0, 1, 2, 2]})
+    >>> find_only_score(table, {"item": "item", "rater": "rater"})
+    'Q_overall'
+    """
+    if "score" in roles or not {"item", "rater"} <= {*roles}:
+        return ""
+    free = [str(name) for name in data.columns if name not in roles.values()]
+    free = [name for name in free if not MEASURES & {*split_name(name)}]
+    scores = [
+        name
+        for name in free
+        if not any(inference.is_constant(data, name, roles[key]) for key in ("item", "rater"))
+        and inference.infer_scale(data[name], named=True).scale is not None
+    ]
+    return scores[0] if len(scores) == 1 else ""

@@ -24,7 +24,7 @@ from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_cr
 from sharpbayes.scaffold.harm import find_refusals
 from sharpbayes.scaffold.inference import MAX_GROUPS, infer_scale, is_number
 from sharpbayes.scaffold.logs import LogTable, read_log
-from sharpbayes.scaffold.raters import melt_wide
+from sharpbayes.scaffold.raters import find_only_score, melt_wide
 from sharpbayes.spec.roles import CROWD_LOGS
 from sharpbayes.storage.files import write_text
 
@@ -38,6 +38,10 @@ NO_MODEL = (
     'no column names the model, so "{item}" is taken as the item and "{rater}" as the rater, and '
     "of rows that repeat both the first counts; where models answered, name the column of the "
     "model by `init --role model=COLUMN`, or add one to the data"
+)
+ONLY_SCORE = (
+    'no column is named as a score; "{}" is taken as it, the only one that differs between the '
+    "raters of an item and between the items of a rater"
 )
 VARIES = (
     '"{model}" varies where one rater scored one item more than once, as names of models do, and '
@@ -150,7 +154,12 @@ def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
         main = melt_wide(replace(main, roles=infer_roles(main.data, ["item"], declared)))
     if main.raters:
         return main
-    return replace(main, roles=infer_roles(main.data, CROWD_ROLES, declared))
+    main = replace(main, roles=infer_roles(main.data, CROWD_ROLES, declared))
+    name = find_only_score(main.data, main.roles)
+    if not name:
+        return main
+    assumptions = (*main.assumptions, ONLY_SCORE.format(name))
+    return replace(main, roles={**main.roles, "score": name}, assumptions=assumptions)
 
 
 def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sharpbayes.errors import DataError
 from sharpbayes.scaffold.study_file import write_study
 
 PROMPTS = 40
@@ -100,3 +101,46 @@ def test_columns_named_after_judges_are_asked_about(tmp_path, names, is_asked):
         "scores of one judge, give every judge rows of their own (pandas.melt)"
     )
     assert asked == [question] * is_asked
+
+
+def crowd(folder, *, item="item", rater="rater", **columns):
+    """A crowd of six raters on twelve items; columns are functions of item and rater."""
+    rows = [(i, r) for i in range(12) for r in range(6)]
+    table = pd.DataFrame(rows, columns=[item, rater]).assign(age=[20 + r for _, r in rows])
+    table["race"] = [("Black", "White", "Asian")[r % 3] for _, r in rows]
+    for name, value in columns.items():
+        table[name] = [value(i, r) for i, r in rows]
+    table.to_csv(folder / "data.csv", index=False)
+    draft = write_study(folder / "data.csv", folder / "study.toml")
+    return draft.assumptions, tomllib.loads((folder / "study.toml").read_text("utf-8"))["crowd"]
+
+
+def agree(i, r):
+    return ("No", "Unsure", "Yes")[(i * 5 + r) % 3]
+
+
+@pytest.mark.parametrize(
+    ("item", "rater"),
+    [("item_id", "rater_id"), ("stimulus", "participant"), ("sample_id", "labeler")],
+)
+def test_the_only_column_that_can_be_a_score_of_a_crowd_is_it(tmp_path, item, rater):
+    seconds = {"answer_time_ms": lambda i, r: i * 7 + r}
+    assumed, study = crowd(tmp_path, item=item, rater=rater, Q_overall=agree, **seconds)
+    assert study["roles"] == {"item": item, "rater": rater, "score": "Q_overall"}
+    assert study["scale"]["levels"] == ["No", "Unsure", "Yes"]
+    assert study["groups"] == [["race"]]
+    assert assumed[0] == (
+        'no column is named as a score; "Q_overall" is taken as it, the only one that differs '
+        "between the raters of an item and between the items of a rater"
+    )
+
+
+def test_flags_of_safety_have_the_good_one_first(tmp_path):
+    _, study = crowd(tmp_path, is_safe=lambda i, r: ("No", "Yes")[(i + r) % 2])
+    assert study["scale"] == {"kind": "categorical", "levels": ["Yes", "No"]}
+
+
+def test_of_two_columns_none_is_taken_as_the_score(tmp_path):
+    both = {"hatespeech": agree, "respect": lambda i, r: (i + r) % 5}
+    with pytest.raises(DataError, match="score: no column found for it among item, rater"):
+        crowd(tmp_path, **both)
