@@ -41,8 +41,14 @@ def has_means(view: View) -> bool:
 
 
 def is_recommended(view: View) -> bool:
-    """Return whether the evidence carries the statements that the decision selects by."""
-    criterion = view.group("decision").attrs["criterion"]
+    """Return whether the evidence carries the statements that the decision selects one model by.
+
+    Several equal models are no recommendation.
+    """
+    decision = view.group("decision")
+    if int(decision["selected"].sum()) > 1:
+        return False
+    criterion = decision.attrs["criterion"]
     return is_carried(view, criterion, has_tolerance="profile/admissible" in view)
 
 

@@ -57,7 +57,8 @@ from sharpbayes.report.wording import (
 def panel_answer(view: View) -> list[str]:
     """Return the answer in sentences: the posterior's after a fit, the bootstrap's alongside.
 
-    What the evidence does not carry stands first, with what can be said instead.
+    What the evidence does not carry stands first, with what can be said instead; where all tails
+    are at their ceiling, what can be said stands before it.
     """
     answer = PanelAnswer(view)
     if not answer.models:
@@ -128,14 +129,13 @@ class PanelAnswer(PanelReading):
             yield from self._only_model()
             return
         carried = "lowest" in self.carried
-        if self.is_at_ceiling:
-            yield from (*self._instead(), *self.limits)
-            yield from (*self._chance_of_lowest(), *self.remarks)
-            return
-        yield from () if carried else self.limits
-        yield from () if carried else self._instead()
+        if not carried:
+            limits, comparison = self.limits, self._instead()
+            yield from (*comparison, *limits) if self.is_at_ceiling else (*limits, *comparison)
         if self.has_other_judges:
             yield describe_own_values(self.view.results)
+        elif self.is_at_ceiling:
+            pass  # posterior and bootstrap say nothing more of it
         elif is_fitted(self.view):
             yield from disagreement_sentences(self.view, self.models) if self.is_disputed else ()
             yield self._posterior_lowest(carried=carried and not self.is_disputed)

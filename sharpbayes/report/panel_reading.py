@@ -66,11 +66,11 @@ class PanelReading:
         if "evidence/at_ceiling" not in self.view:
             return False
         evidence = self.view.group("evidence").sel(model=self.models)
-        if not evidence["at_ceiling"].all() or not is_fitted(self.view):
-            return bool(evidence["at_ceiling"].all())
-        interval = self.view["joint/posterior_interval"].sel(metric="cvar", model=self.models)
-        ceiling = evidence["ceiling"] * (1.0 - ROUNDING)
-        return bool((interval.sel(bound="lower") >= ceiling).all())
+        at_ceiling = evidence["at_ceiling"]
+        if is_fitted(self.view):
+            interval = self.view["joint/posterior_interval"].sel(metric="cvar", bound="lower")
+            at_ceiling = at_ceiling & (interval >= evidence["ceiling"] * (1.0 - ROUNDING))
+        return bool(at_ceiling.all())
 
     def named_by(self, metric: str) -> list[str]:
         """Models that the answer names: the posterior's after a fit, those of lowest value else.

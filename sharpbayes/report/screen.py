@@ -30,14 +30,12 @@ def answer_text(results: xr.DataTree, *, width: int) -> str:
     stands first too: one that is wrong can turn the answer round.
     """
     checks = list_open_checks(results)
-    unconfirmed = [describe_open_checks(checks)] if checks else []
     head = [PREVIEW] if is_approximate(results) else []
-    head += [f"Under {format_count(len(checks), 'unconfirmed assumption')}, see below:"] * bool(
-        checks
-    )
-    answer = [*plain_answer(results), *fit_findings(results)]
-    texts = [*head, *answer, plain_verdict(results), *unconfirmed]
-    return mark_lines(wrap_texts(texts, width - len(_margin(results))), results)
+    texts = [*plain_answer(results), *fit_findings(results), plain_verdict(results)]
+    if checks:
+        head.append(f"Under {format_count(len(checks), 'unconfirmed assumption')}, see below:")
+        texts.append(describe_open_checks(checks))
+    return mark_lines(wrap_texts([*head, *texts], width - len(_margin(results))), results)
 
 
 def plain_text(results: xr.DataTree, *, width: int) -> str:

@@ -178,7 +178,8 @@ def answer(results: xr.DataTree) -> tuple[str, ...]:
     """Return what was found, in a few sentences.
 
     After a fit the answer is the posterior's and the bootstrap's follows, after a measurement it is
-    the bootstrap's. What the evidence does not carry stands first. For a panel: the model of lowest
+    the bootstrap's. What the evidence does not carry stands first, or, where all
+    tails are at their ceiling, what can be compared. For a panel: the model of lowest
     tail risk, which models keep the tolerance, and which judge the order depends on. For a crowd:
     the responsiveness of all raters, who scores more harshly, which groups differ, and which expert
     matters. Of other commands it is what weightings decide, which model predicts best, whether fits

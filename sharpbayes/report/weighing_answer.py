@@ -9,7 +9,12 @@ import xarray as xr
 
 from sharpbayes.errors import join_names
 from sharpbayes.posterior.weightings import prob_lowest_throughout
-from sharpbayes.report.claims import describe_own_values, has_other_judges, is_carried
+from sharpbayes.report.claims import (
+    describe_own_values,
+    has_other_judges,
+    is_carried,
+    is_recommended,
+)
 from sharpbayes.report.layout import has_converged, read_criterion, read_weights
 from sharpbayes.report.lowest import is_distinguished, observed_lowest
 from sharpbayes.report.metric_names import CRITERIA, METRICS
@@ -78,12 +83,11 @@ class Weighting:
 
         Without a fit the bootstrap must distinguish the lowest model from all others too.
         """
-        if len(self.choice) > 1:
-            return False
-        carried = is_carried(
-            self.view, self.criterion, has_tolerance="profile/admissible" in self.view
-        )
-        return carried and (self.is_fitted or is_distinguished(self.view, self.criterion))
+        if self.is_fitted:
+            return is_recommended(self.view)
+        has_tolerance = "profile/admissible" in self.view
+        carried = is_carried(self.view, self.criterion, has_tolerance=has_tolerance)
+        return carried and is_distinguished(self.view, self.criterion)
 
     @cached_property
     def verdicts(self) -> xr.DataArray | None:

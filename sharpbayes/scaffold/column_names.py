@@ -68,6 +68,11 @@ def split_name(name: object) -> list[str]:
     return words
 
 
+def quote(name: object) -> str:
+    """Return a name in quotation marks."""
+    return f'"{name}"'
+
+
 def strip_id(words: Sequence[str]) -> list[str]:
     """Return the words of a name without those of an id, if others are left."""
     return [word for word in words if word not in ID_WORDS] or [*words]
@@ -131,9 +136,9 @@ def _rank(name: str, role: str) -> tuple[int, int, bool] | None:
     plain = strip_id(words)
     if role in ("trial", "sample") and {*plain} & JUDGING and plain[-1] in REPEATS:
         return (len(plain), 0, False) if role == "trial" else None  # "scorer epoch", "judge run"
-    if role == "model" and VERSIONS & {*plain[-1:]} and {*plain} & {*WORDS["model"]}:
-        return (len(plain), len(KNOWN), plain == words)
     last, judges = next(reversed(plain), ""), [word for word in plain if word in WORDS["judge"]]
+    if role == "model" and last in VERSIONS and {*plain} & {*WORDS["model"]}:
+        return (len(plain), len(KNOWN), plain == words)
     if role == "item" and judges and last in REMARKS:  # "grader comment"
         return None
     if role in ("model", "judge") and judges and last in WORDS["model"]:  # "judge model"

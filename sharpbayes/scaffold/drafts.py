@@ -12,7 +12,7 @@ import pandas as pd
 from sharpbayes.data.readers.label_studio import FACTS
 from sharpbayes.errors import DataError, Diagnostic, format_list
 from sharpbayes.scaffold import harm, inference
-from sharpbayes.scaffold.column_names import last_word
+from sharpbayes.scaffold.column_names import last_word, quote
 from sharpbayes.scaffold.indicators import infer_columns, infer_indicators, infer_named
 from sharpbayes.scaffold.inference import (
     InferredScale,
@@ -193,7 +193,7 @@ def _draft_harm(draft: Draft, scales: Mapping[str, inference.Scale], layout: str
     is_decided = {"indicators", "dimensions"} & {*draft.decided.get("panel", {})}
     refusals = [] if is_decided else harm.find_refusals(scales)
     if refusals:
-        draft.assume("panel.indicators", harm.REFUSALS.format(format_list(map(_quote, refusals))))
+        draft.assume("panel.indicators", harm.REFUSALS.format(format_list(map(quote, refusals))))
     return harm.describe_harm(scales, good=harm.find_good(scales, layout), refusals=refusals)
 
 
@@ -216,12 +216,12 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
         add("judge", unnamed, "no column names the judge: all rows count as one judge's")
     cell = [roles[role] for role in CELL if role in roles]
     if "trial" in roles and not main.layout:
-        draft.assume("panel.roles", TRIALS.format(subject=f"{_quote(roles['trial'])} numbers"))
+        draft.assume("panel.roles", TRIALS.format(subject=f"{quote(roles['trial'])} numbers"))
     if not main.layout and not draft.rows_are_trials and data.duplicated(cell).any():
         cell = [column for column in cell if column != roles.get("sample")]
         free = [name for name in main.data.columns if name not in roles.values()]
         apart = [name for name in free if not data.duplicated([*cell, name]).any()]
-        repeating = [_quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
+        repeating = [quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
         if repeating or "sample" in roles or "judge" not in main.roles:
             numbers = [str(repeat + 1) for repeat in data.groupby(cell, sort=False).cumcount()]
             repetition = f", once for each {format_list(repeating)}" if repeating else ""
@@ -236,11 +236,6 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
     return data, roles
 
 
-def _quote(name: object) -> str:
-    """A name in quotation marks."""
-    return f'"{name}"'
-
-
 def _doubt_indicators(
     draft: Draft,
     main: LogTable,
@@ -250,9 +245,9 @@ def _doubt_indicators(
     """Note what is assumed about indicators, and which have no scale and are left out."""
     data, roles = main.data, main.roles
     words = [n for n, column in columns.items() if column.reason == inference.UNKNOWN_WORDS]
-    words = [_quote(n) for n in words if data[n].nunique() <= inference.MAX_GROUPS]
+    words = [quote(n) for n in words if data[n].nunique() <= inference.MAX_GROUPS]
     if "score" in roles:
-        others = [_quote(n) for n, column in columns.items() if column.scale is not None]
+        others = [quote(n) for n, column in columns.items() if column.scale is not None]
         words = []
         if others:
             assumption = (
@@ -267,7 +262,7 @@ def _doubt_indicators(
         assumption = f"no scale fits, so that they are left out: {format_list(sorted(without))}"
         draft.assume("panel.scales", assumption)
     spans = {n: column.span for n, column in indicators.items() if "bins" in (column.scale or {})}
-    if cut := [_quote(name) for name, span in spans.items() if not span]:
+    if cut := [quote(name) for name, span in spans.items() if not span]:
         draft.assume("panel.scales", f"scores from 0 to 1 are cut into five: {format_list(cut)}")
     for name in (name for name, span in spans.items() if span):
         draft.assume("panel.scales", f'scores of "{name}" are cut into {OVER_SPAN} {spans[name]}')
@@ -279,7 +274,7 @@ def _doubt_order(draft: Draft, key: str, inferred: Mapping[str, InferredScale]) 
     ordered: dict[str, list[str]] = {}
     for name, column in inferred.items():
         if column.order:
-            ordered.setdefault(column.order, []).append(_quote(name))
+            ordered.setdefault(column.order, []).append(quote(name))
     for order, names in ordered.items():
         draft.assume(key, f"the order of {format_list(names)} {order}")
     for assumption in inference.describe_numbers(inferred):

@@ -6,7 +6,7 @@ from typing import Any
 
 from sharpbayes import library
 from sharpbayes.errors import format_list, join_names
-from sharpbayes.scaffold.column_names import split_name, strip_id
+from sharpbayes.scaffold.column_names import quote, split_name, strip_id
 from sharpbayes.scaffold.inference import Scale
 from sharpbayes.scaffold.logs import HIGH_IS_GOOD
 
@@ -105,7 +105,7 @@ def describe_directions(scales: Mapping[str, Scale], layout: str = "") -> list[s
         return ["a high metric is taken as good; where it is not, leave out `reverse`"]
     good = find_good(scales, layout)
     others = [name for name in scales if name not in {*good, *find_refusals(scales)}]
-    named, named_others = (format_list([f'"{n}"' for n in names]) for names in (good, others))
+    named, named_others = (format_list(map(quote, names)) for names in (good, others))
     says = "says by its name" if len(good) == 1 else "say by their names"
     assumed = [GOOD_BY_NAME.format(f"{named} {says}")] if good else []
     of_others = f" of {named_others}" if good else ""
@@ -121,9 +121,9 @@ def describe_judged_columns(names: Collection[str]) -> list[str]:
     """
     words = {name: split_name(name) for name in names}
     named = [name for name, x in words.items() if len(x) > 1 and x[0].startswith(JUDGES)]
-    if len(named) < len({words[name][-1] for name in named}) + 1:
-        return []
-    return [JUDGED_COLUMNS.format(join_names([f'"{name}"' for name in named]))]
+    if len(named) == len({words[name][-1] for name in named}):
+        return []  # each has the scores of another question
+    return [JUDGED_COLUMNS.format(join_names([quote(name) for name in named]))]
 
 
 def describe_crowd_direction(scale: Scale) -> str:

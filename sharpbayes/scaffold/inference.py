@@ -338,19 +338,15 @@ def explain_group(table: pd.DataFrame, name: str, *, key: str, unit: str) -> str
     count, max_groups = table[name].nunique(), min(MAX_GROUPS, table[key].nunique() - 1)
     if max_groups < 2:  # noqa: PLR2004 - a column of two rows
         return "every value is another word"
-    return (
-        ""
-        if 1 < count <= max_groups
-        else _count_words([*table[name].dropna().unique()], max_groups)
-    )
+    if 1 < count <= max_groups:
+        return ""
+    return _count_words([*table[name].dropna().unique()], max_groups)
 
 
 def _count_words(texts: list[str], max_words: int) -> str:
     """Why words are too few or too many for a scale or for groups."""
     if not texts:
         return "every row is empty"
-    return (
-        f"every value is {texts[0]!r}"
-        if len(texts) == 1
-        else f"more than {max_words} different words"
-    )
+    if len(texts) == 1:
+        return f"every value is {texts[0]!r}"
+    return f"more than {max_words} different words"

@@ -165,25 +165,28 @@ def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
 def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str]:
     """Return columns of a panel by role; of a score only where each row is one."""
     roles = infer_roles(data, PANEL_ROLES, declared)
-    is_long = _is_long(data.columns, roles.get("score")) and not _has_refusals(data, roles)
-    if "score" not in declared and not is_long:
-        roles.pop("score", None)
+    if "score" in declared or "score" not in roles:
+        return roles
+    if not _is_long(data.columns, roles["score"]) or _has_refusals(data, roles):
+        del roles["score"]
     return roles
 
 
 def _has_refusals(data: pd.DataFrame, roles: Mapping[str, str]) -> bool:
     """Tell whether a score has refusals of the same answers beside it, and no other scores."""
+    if "indicator" in roles:
+        return False
     free = [str(name) for name in data.columns if name not in roles.values()]
     inferred = {name: infer_scale(data[name], named=False).scale for name in free}
     scales = {name: scale for name, scale in inferred.items() if scale is not None}
-    refusals = find_refusals({roles.get("score", ""): {}, **scales})
-    return "indicator" not in roles and bool(scales) and len(refusals) == len(scales)
+    refusals = find_refusals({roles["score"]: {}, **scales})
+    return bool(scales) and len(refusals) == len(scales)
 
 
-def _is_long(columns: Iterable[object], score: str | None) -> bool:
+def _is_long(columns: Iterable[object], score: str) -> bool:
     """Tell whether a panel has a row for each score: it has one column of scores."""
     named = [name for name in columns if last_word(name) in SCORE_WORDS]
-    return score in named and (len(named) == 1 or str(score).lower() in SCORE_WORDS)
+    return score in named and (len(named) == 1 or score.lower() in SCORE_WORDS)
 
 
 def _find_ratings(

@@ -8,8 +8,8 @@ answers are at the end of the scale by all judges, which nothing else in the sco
 other none is. Generator and truth are NumPy alone. Each model has its own limits: just below its
 true mean or CVaR, which it does not keep, and at twice the truth. A row says how often the
 posterior is sure that a model keeps its limit, and how often the verdict is so by the fit and by
-the bootstrap. ``--without-fit`` measures the studies alone, which takes a second of each; the first
-ones are those of a run with fits.
+the bootstrap. ``--without-fit`` measures the studies alone; the first ones are those of a run with
+fits.
 """
 
 import argparse

@@ -301,6 +301,16 @@ def test_after_a_fit_the_posterior_must_be_at_the_ceiling_too(lower, is_told):
     assert any(text.startswith("The bootstrap over prompts") for text in texts) == is_told
 
 
+def test_at_the_ceiling_values_of_other_judges_are_still_called_their_own():
+    limited = evidence("abc", **CEILING)
+    limited["judge_share"] = (("model", "judge"), [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    texts = answer(
+        add(panel(cvar=(2.0, 2.0, 2.0)), evidence=limited.assign_coords(judge=["x", "y"]))
+    )
+    assert texts[0] == "At its ceiling."
+    assert any("are those of its own judges" in text for text in texts)
+
+
 def test_limits_that_leave_the_lowest_stand_after_it():
     limited = evidence("abc", limits=["There is one judge only."], carried=["lowest"])
     first, second, third = answer(add(panel(), evidence=limited))

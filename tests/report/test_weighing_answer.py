@@ -5,7 +5,9 @@ import pytest
 import xarray as xr
 
 from sharpbayes.posterior.weightings import prob_lowest_throughout
+from sharpbayes.report.claims import is_recommended
 from sharpbayes.report.summary import answer
+from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.weighing_answer import UNCONVERGED
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.weigh import weigh
@@ -92,6 +94,7 @@ def test_equal_models_are_no_choice_that_evidence_carries():
         "Under x a and b are chosen by CVaR of cumulative log-risk.",
         "The evidence does not carry that choice: it is no recommendation.",
     )
+    assert not is_recommended(View(results["x"]))
 
 
 def test_models_that_change_places_by_the_weights_are_told_from_those_that_may_by_chance():

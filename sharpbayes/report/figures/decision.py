@@ -8,7 +8,7 @@ import xarray as xr
 from sharpbayes.report.figures.labels import label_groups, wrap_names
 from sharpbayes.report.figures.style import BOOTSTRAP, POSTERIOR, panels
 from sharpbayes.report.layout import has_converged, read_weights
-from sharpbayes.report.panel_answer import PanelAnswer
+from sharpbayes.report.panel_reading import PanelReading
 from sharpbayes.report.tables.crowd import MAX_GROUPS
 from sharpbayes.report.tables.declaration import View
 
@@ -71,7 +71,7 @@ def policy_score(results: xr.DataTree) -> "Figure | None":
 
 def _draw_compared(results: xr.DataTree, metric: str, label: str) -> "Figure | None":
     """Draw every model by a metric if the answer orders models by it, lowest observed first."""
-    if PanelAnswer(View(results)).ordered_by != metric:
+    if PanelReading(View(results)).ordered_by != metric:
         return None
     data = _known(results, metric, "model").sortby("observed")
     names = wrap_names(data["unit"].to_numpy(), NAME_WIDTH)
