@@ -33,6 +33,7 @@ INTERVAL_NOTE = (
     "model; they contain the sampling of prompts{and_samples}, not the choice of judges or noise "
     "in their ratings."
 )
+BLOCK_SCORES = 1_000_000  # Normalised at a time: those of many models are the largest array.
 KINDS = {"studentized": "studentized", "bca": "BCa", "percentile": "percentile"}
 
 
@@ -256,9 +257,9 @@ def build_profile_plan(study: PanelStudy) -> ProfilePlan:
     refusal = [name for name, indicator in spec.full_indicators.items() if indicator.refusal]
     sub_index, refusals = [], []
     definitions, missing = define_sub_indices(spec, weights), weights.indicators.missing
-    # All indicators of all models at once would be the largest array; nothing needs it.
-    for model in range(scores.sizes["model"]):
-        normalised = normalise_scores(spec, scores.isel(model=[model]))
+    size = max(1, BLOCK_SCORES * scores.sizes["model"] // max(scores["score"].size, 1))
+    for start in range(0, scores.sizes["model"], size):
+        normalised = normalise_scores(spec, scores.isel(model=slice(start, start + size)))
         sub_index.append(sub_indices(normalised, definitions, missing=missing))
         refusals.append(normalised.sel(indicator=refusal))
     judge_sub_index = xr.concat(sub_index, "model")

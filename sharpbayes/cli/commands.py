@@ -89,7 +89,7 @@ def root(
 
 
 def init(
-    data: Annotated[Path, Argument(help="Ratings: CSV, Excel, Parquet, JSON lines, or logs.")],
+    data: Annotated[Path, Argument(help="Ratings: CSV, Excel, Parquet, JSON, or logs.")],
     out: Annotated[Path | None, Option(help="Study file; <data>.toml by default.")] = None,
     role: Annotated[list[str] | None, Option(help="role=column, in place of a guess.")] = None,
 ) -> None:

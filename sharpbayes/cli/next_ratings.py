@@ -70,7 +70,7 @@ def next_ratings(
 
 def _read_prices(texts: list[str]) -> dict[str, float]:
     """Read prices that are written as name=price."""
-    from sharpbayes.data.columns import parse_number  # noqa: PLC0415 - start-up
+    from sharpbayes.data.cells import parse_number  # noqa: PLC0415 - start-up
 
     prices = {}
     for text in texts:

@@ -1,5 +1,6 @@
-"""Rows and cells of a table as messages name them."""
+"""Cells of a table: the number that one means, and rows and cells as messages name them."""
 
+import numpy as np
 import pandas as pd
 
 # A message shows at most so many rows, and so many texts.
@@ -40,3 +41,16 @@ def describe_mixture(values: pd.Series) -> str:
     counts = values.astype(str).value_counts()
     common, rare = counts.index[0], counts.index[-1]
     return f"{rare!r} in {format_rows(values.index[values == rare])} and {common!r} elsewhere"
+
+
+def parse_number(text: str) -> float | None:
+    """Return the number that a person means by a text, or None; Python would also read ``1_0``.
+
+    >>> parse_number(" 3.0 "), parse_number("1_0"), parse_number("nan"), parse_number("inf")
+    (3.0, None, None, inf)
+    """
+    try:
+        number = float(text) if text.isascii() and "_" not in text else np.nan
+    except ValueError:
+        return None
+    return None if np.isnan(number) else number

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.data.cells import describe_mixture, format_cells, format_rows
+from sharpbayes.data.cells import describe_mixture, format_cells, format_rows, parse_number
+from sharpbayes.data.corrections import describe_scale, suggest_fix
 from sharpbayes.data.lookalikes import fold_text
 from sharpbayes.data.ratings import Factor, Scores
 from sharpbayes.data.readers.bounds import refuse_excess
 from sharpbayes.data.readers.formats import PLAIN, read_table
 from sharpbayes.data.readers.prompt_text import clip_text
-from sharpbayes.data.readers.text_table import DECIMAL_COMMA
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_count, format_list
 from sharpbayes.spec.dialect import DataFile, Dialect
 from sharpbayes.spec.roles import SideTable
@@ -23,7 +23,6 @@ from sharpbayes.spec.scales import (
     BinnedScale,
     BooleanScale,
     CategoricalScale,
-    OrdinalScale,
     Scale,
 )
 
@@ -32,18 +31,9 @@ Texts = NDArray[np.str_]
 MISSING, OFF_SCALE = -1, -2
 # Values that are copied at a time.
 ROWS = 1 << 20
-# An error shows at most so many scores of a scale.
-MAX_SHOWN_SCORES = 10
 CHARACTER_BYTES = 4
 # So many names that are not there are compared with those that are.
 MAX_HINTS = 20
-FINER_STEPS = (0.5, 0.25, 0.2, 0.1, 0.05, 0.01)
-# Texts by which programs and people mean an empty cell.
-MISSING_TEXTS = {
-    *("NA", "N/A", "n/a", "na", "#N/A", "#NA", "NaN", "nan", "NULL", "null", "None", "none"),
-    *("-", "--", "–", "—", ".", "?", "missing", "Missing", "(missing)", "not applicable"),
-    *("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NULL!", "#NUM!", "<NA>", "NaT"),
-}
 _FLAGS = {"false": 0, "no": 0, "0": 0, "0.0": 0, "true": 1, "yes": 1, "1": 1, "1.0": 1}
 _FLAGS |= {"n": 0, "y": 1, "safe": 0, "unsafe": 1}
 
@@ -91,19 +81,6 @@ def sort_labels(labels: Sequence[str]) -> list[str]:
     return sorted(labels, key=lambda label: (sizes[label], label))
 
 
-def parse_number(text: str) -> float | None:
-    """Return the number that a person means by a text, or None; Python would also read ``1_0``.
-
-    >>> parse_number(" 3.0 "), parse_number("1_0"), parse_number("nan"), parse_number("inf")
-    (3.0, None, None, inf)
-    """
-    try:
-        number = float(text) if text.isascii() and "_" not in text else np.nan
-    except ValueError:
-        return None
-    return None if np.isnan(number) else number
-
-
 @dataclass(frozen=True)
 class ColumnParser:
     """Parses columns of one table, and collects what is wrong so that one error lists all of it.
@@ -139,6 +116,23 @@ class ColumnParser:
     def parse_flags(self, values: pd.Series) -> Scores:
         """Return 0 or 1 for no or yes in any of the allowed spellings, -1 where empty."""
         return self.parse_scores(values, BooleanScale(kind="boolean"))
+
+    def parse_labels(self, values: pd.Series, unsafe: Sequence[str] | None) -> Scores:
+        """Return 1 for a label that means unsafe, 0 for another, -1 where empty.
+
+        Without labels that mean ``unsafe`` all are flags.
+        """
+        if unsafe is None:
+            return self.parse_flags(values)
+        codes, texts = factorize(values)
+        labels = [text.strip() for text in texts]
+        places = [_find_level(label, unsafe) if label else MISSING for label in labels]
+        absent = [label for place, label in enumerate(unsafe) if place not in places]
+        known = sort_labels([label for label in labels if label])
+        self.check_names(absent, known, column=str(values.name), kind="label")
+        flag_of = {OFF_SCALE: 0, MISSING: MISSING}
+        table = np.array([flag_of.get(place, 1) for place in places], dtype=np.int16)
+        return take_chunked(table, codes)
 
     def parse_times(self, values: pd.Series) -> NDArray[np.float64]:
         """Return every number, or date in seconds; NaN where the cell is empty."""
@@ -242,40 +236,6 @@ def _find_level(text: str, levels: Sequence[str]) -> int:
         position for position, level in enumerate(levels) if fold_text(level) == fold_text(text)
     ]
     return alike[0] if len(alike) == 1 else OFF_SCALE
-
-
-def describe_scale(scale: Scale) -> str:
-    """Say which texts are on a scale."""
-    if isinstance(scale, BinnedScale):
-        return "allowed: a number"
-    if len(scale.labels) <= MAX_SHOWN_SCORES:
-        return f"allowed: {', '.join(scale.labels)}"
-    return f"allowed: {scale.labels[0]}, {scale.labels[1]}, ..., {scale.labels[-1]}"
-
-
-def suggest_fix(texts: set[str], scale: Scale, dialect: Dialect) -> str:
-    """Return how a study reads texts that are off its scale, where they follow a known custom."""
-    rest = texts - MISSING_TEXTS
-    commas = {text for text in rest if DECIMAL_COMMA.match(text)}
-    points = {DECIMAL_COMMA.sub(r"\1.\2", text) for text in rest}
-    numbers = [number for text in points if (number := parse_number(text)) is not None]
-    changes: dict[str, object] = {"decimal": ","} if commas == rest and commas else {}
-    if texts & MISSING_TEXTS:
-        changes["missing"] = [*dialect.missing, *sorted(texts & MISSING_TEXTS)]
-    hint = f"; write {dialect.to_toml(**changes)}" if changes else ""
-    if isinstance(scale, CategoricalScale) and rest:
-        hint += did_you_mean(min(rest), scale.levels)
-    if isinstance(scale, OrdinalScale) and numbers and len(numbers) == len(rest):
-        finer = next((s for s in FINER_STEPS if _fit_step(numbers, scale, s)), None)
-        hint += f"; write step = {finer} in the scale" if finer else ""
-    return hint
-
-
-def _fit_step(numbers: Iterable[float], scale: OrdinalScale, step: float) -> bool:
-    """Tell whether a finer scale has all numbers, and the scale itself not."""
-    finer = scale.model_copy(update={"step": step})
-    lacks = any(scale.find(number) is None for number in numbers)
-    return lacks and all(finer.find(number) is not None for number in numbers)
 
 
 def rename_labels(table: pd.DataFrame, file: DataFile, path: Path) -> pd.DataFrame:

@@ -31,10 +31,9 @@ from sharpbayes.data.readers.paths import find_files
 from sharpbayes.data.readers.text_table import apply_dialect
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
-from sharpbayes.spec.scales import BooleanScale, Scale
 
 SCALE, LABEL, ITEM_LABEL, RATER = "score", "label", "item_label", "rater"
-LABELS, FLAG = ("safe", "unsafe"), BooleanScale(kind="boolean")
+LABELS = ("safe", "unsafe")
 # What may have a number; single ratings are last.
 UNITS = (("item",), ("rater",))
 # From this number of ratings on, a compiled sort is worth its start.
@@ -171,7 +170,8 @@ def _read_rows(
     if crowd.layout == "wide":
         table = melt_raters(table, list_names(roles.rater))
         keys, of_score = [roles.item, RATER], SCALE
-    score = _parse_scores(table[of_score], crowd.scale, parser, as_design=as_design)
+    score = parser.parse_scores(table[of_score], crowd.scale)
+    score = fill_design(score) if as_design else score
     time = None if roles.time is None else parser.parse_times(table[roles.time])
     parser.check_filled(table, keys)
     item, rater = (make_factor(table[column]) for column in keys)
@@ -185,14 +185,6 @@ def _read_rows(
     return _Rows(table, score, time, item, rater, kept, counts)
 
 
-def _parse_scores(
-    values: pd.Series, scale: Scale, parser: ColumnParser, *, as_design: bool
-) -> Scores:
-    """Parse scores; in a design without any all are the lowest one."""
-    score = parser.parse_scores(values, scale)
-    return fill_design(score) if as_design else score
-
-
 def _read_item_label(crowd: Crowd, parser: ColumnParser, of_items: dict[str, Any]) -> Scores:
     """Read the label of every item from a column of items; empty where labels come from people."""
     if not isinstance(crowd.labels, ItemLabels):
@@ -200,7 +192,7 @@ def _read_item_label(crowd: Crowd, parser: ColumnParser, of_items: dict[str, Any
     name = crowd.labels.column
     side = None if name in of_items["table"].columns else crowd.items
     values = join_columns([name], parser=parser, **(of_items | {"side": side}))[name]
-    label = parser.parse_flags(pd.Series(values, name=name))
+    label = parser.parse_labels(pd.Series(values, name=name), crowd.labels.unsafe)
     parser.raise_problems()
     return label
 
@@ -279,7 +271,8 @@ def _read_expert_table(crowd: Crowd, base: Path, *, as_design: bool) -> _ExpertT
     parser = ColumnParser(base / file.data, file.dialect)
     table = read_table(base, file.data, dialect=file.dialect, roles=roles.model_dump().items())
     table = rename_labels(table, file, base / file.data)
-    label = _parse_scores(table[roles.label], FLAG, parser, as_design=as_design)
+    label = parser.parse_labels(table[roles.label], file.unsafe)
+    label = fill_design(label) if as_design else label
     parser.check_duplicates(table[[roles.item, roles.expert]], record="a label")
     parser.raise_problems()
     return _ExpertTable(table[roles.item], table[roles.expert], label, parser)

@@ -7,15 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.data.cells import format_cells, format_rows
-from sharpbayes.data.columns import (
-    ColumnParser,
-    factorize,
-    load_side_table,
-    parse_number,
-    suggest_fix,
-    take_chunked,
-)
+from sharpbayes.data.cells import format_cells, format_rows, parse_number
+from sharpbayes.data.columns import ColumnParser, factorize, load_side_table, take_chunked
+from sharpbayes.data.corrections import suggest_fix
 from sharpbayes.data.covariates import Floats, UnitNumbers
 from sharpbayes.data.ratings import Factor
 from sharpbayes.data.readers.formats import read_columns

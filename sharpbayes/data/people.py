@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.data.cells import format_rows
+from sharpbayes.data.cells import format_rows, parse_number
 from sharpbayes.data.columns import (
     MISSING,
     ColumnParser,
     factorize,
     make_factor,
-    parse_number,
     rename_labels,
 )
 from sharpbayes.data.ratings import (

@@ -9,9 +9,9 @@ from sharpbayes.errors import DataError, format_list
 
 # Last words of the names of columns by role, the likeliest first.
 ROLES = {
-    "model": "model llm system assistant chatbot engine",
+    "model": "model llm system assistant chatbot engine agent bot checkpoint release",
     "prompt": "prompt item question task scenario conversation dialogue query instruction behavior "
-    "behaviour goal case id",
+    "behaviour goal case test id",
     "judge": "judge grader scorer rater evaluator annotator assessor reviewer person coder",
     "item": "item prompt image conversation text dialogue comment post message sentence tweet "
     "stimulus statement utterance snippet sample id",
@@ -49,6 +49,26 @@ JUDGING = {*WORDS["judge"], "scoring", "judging", "judgement", "judgment", "grad
 VERSIONS = {"version", "variant", "checkpoint", "release", "revision"}
 # What a judge writes about an answer, and no item of its own.
 REMARKS = {"comment", "text", "message"}
+# How words begin that name a family of models.
+FAMILIES = (
+    *("gpt", "chatgpt", "openai", "claude", "anthropic", "gemini", "gemma", "google", "llama"),
+    *("mistral", "mixtral", "qwen", "deepseek", "grok", "vicuna", "falcon", "olmo", "cohere"),
+)
+# How names begin of people who score.
+PEOPLE = ("human", "expert", "annotator", "rater", "judge", "grader")
+# Last words of names that say that much of it is good, unless a word denies it.
+GOOD = {
+    *("safe", "safety", "harmless", "harmlessness", "benign", "good", "quality", "helpful"),
+    *("helpfulness", "honest", "honesty", "truthful", "truthfulness", "factuality", "accurate"),
+    *("accuracy", "correct", "correctness", "faithful", "faithfulness", "groundedness"),
+    *("appropriate", "appropriateness", "acceptable", "acceptability", "fair", "fairness"),
+    *("soundness", "trustworthiness", "passed"),
+}
+DENIALS = {"not", "non", "no", "lack", "poor", "low", "loss", "without"}
+# Words of a name that say that it is a score, and not of what.
+SCORED = {"score", "rating", "level", "value", "grade", "label", "judgement", "judgment"}
+# The entry of an object of JSON that is what the object is called: `prompt.text`.
+CONTENT = re.compile(r"(?<=.)\.(text|content)$")
 # Times of answering are not times of day.
 DURATIONS = {"response", "reaction", "lead", "elapsed"}
 
@@ -56,11 +76,12 @@ DURATIONS = {"response", "reaction", "lead", "elapsed"}
 def split_name(name: object) -> list[str]:
     """Return the words of a column's name in small letters and the singular.
 
-    >>> split_name("LLM judge"), split_name("modelID"), split_name("worker_ids")
-    (['llm', 'judge'], ['model', 'id'], ['worker', 'id'])
+    >>> split_name("LLM judge"), split_name("modelID"), split_name("prompt.text")
+    (['llm', 'judge'], ['model', 'id'], ['prompt'])
     """
     words: list[str] = []
-    for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", str(name)):
+    plain = CONTENT.sub("", str(name))
+    for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", plain):
         word = part.lower()
         word = word[:-1] if word.endswith("s") and word[:-1] in KNOWN | ID_WORDS else word
         joined = re.fullmatch(rf"({'|'.join(sorted(KNOWN))})(id|name|model)", word)
@@ -85,6 +106,34 @@ def last_word(name: object) -> str:
     ('judge', 'category', 'prompt')
     """
     return next(reversed(strip_id(split_name(name))), "")
+
+
+def is_named_score(name: object) -> bool:
+    """Tell whether a column is named as a score, or stands under such a name in JSON.
+
+    >>> is_named_score("severity_label"), is_named_score("scores.hate"), is_named_score("topic")
+    (True, True, False)
+    """
+    return any(last_word(part) in WORDS["score"] for part in str(name).split("."))
+
+
+def says_good(name: str) -> bool:
+    """Return whether a name says that a high score is good.
+
+    >>> [says_good(name) for name in ("safety_score", "is_safe", "not safe", "safety_violation")]
+    [True, True, False, False]
+    """
+    words = [word for word in strip_id(split_name(name)) if word not in SCORED]
+    return bool(words) and words[-1] in GOOD and not DENIALS & {*words}
+
+
+def is_scorer(word: str) -> bool:
+    """Tell whether a word of a name is one of who scores: a family of models, or people.
+
+    >>> is_scorer("gpt"), is_scorer("ai"), is_scorer("aim")
+    (True, True, False)
+    """
+    return word.startswith((*FAMILIES, *PEOPLE)) or word in {"llm", "ai"}
 
 
 def infer_roles(

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sharpbayes.data.cells import format_cells
-from sharpbayes.data.columns import MISSING_TEXTS, parse_number
+from sharpbayes.data.cells import format_cells, parse_number
+from sharpbayes.data.corrections import MISSING_TEXTS, find_missing_texts
 from sharpbayes.data.readers.dialects import guess_dialect
 from sharpbayes.data.readers.formats import (
     DIALECT_KEYS,
@@ -19,7 +19,8 @@ from sharpbayes.data.readers.formats import (
 from sharpbayes.data.readers.paths import find_files
 from sharpbayes.data.readers.text_table import DECIMAL_COMMA, apply_dialect
 from sharpbayes.errors import format_list
-from sharpbayes.scaffold.column_names import WORDS, last_word
+from sharpbayes.scaffold.column_names import is_named_score
+from sharpbayes.scaffold.inference import is_flag
 from sharpbayes.scaffold.lexicon import order_levels
 from sharpbayes.spec.dialect import Dialect
 
@@ -98,11 +99,11 @@ def _find_missing(table: pd.DataFrame) -> dict[str, pd.Series]:
 
 def _list_odd(texts: list[str], counts: list[int], name: str) -> set[str]:
     """Return the texts of a column that stand for an empty cell among numbers or ordered words."""
-    is_score = last_word(name) in WORDS["score"]
+    is_score = is_named_score(name)
     values = {text: parse_number(text) for text in texts if text}
     infinite = {text for text, value in values.items() if value is not None and isinf(value)}
     others = {text for text, value in values.items() if value is None} | infinite
-    markers = others & MISSING_TEXTS | infinite
+    markers = find_missing_texts(others) | infinite
     number = sum(n for text, n in zip(texts, counts, strict=True) if text and text not in others)
     odd = sum(n for text, n in zip(texts, counts, strict=True) if text in others)
     if number and (others == markers or not is_score):
@@ -111,6 +112,6 @@ def _list_odd(texts: list[str], counts: list[int], name: str) -> set[str]:
         is_rare = len(others) <= MAX_ODD_TEXTS and odd <= MAX_ODD_SHARE * (number + odd)
         return others if is_rare else set()
     words = others - markers
-    ordered = order_levels(sorted(words)) is not None
+    ordered = is_flag(pd.Series([*words], dtype=str)) or order_levels(sorted(words)) is not None
     known = order_levels(sorted(others)) is not None
     return markers if words and not known and (ordered or is_score) else set()

@@ -77,12 +77,11 @@ class Draft:
         """Add a comment to a key."""
         self.comments.setdefault(key, []).append(text)
 
-    def assume(self, key: str, text: str) -> None:
-        """Note what could not be inferred, and mark it in a comment on a key."""
-        if self._is_decided(key):
-            return
-        self.assumptions.append(text)
-        self.comment(key, f"CHECK: {text}")
+    def assume(self, key: str, *texts: str) -> None:
+        """Note what could not be inferred, and mark it in comments on a key."""
+        for text in () if self._is_decided(key) else texts:
+            self.assumptions.append(text)
+            self.comment(key, f"CHECK: {text}")
 
     def _is_decided(self, key: str) -> bool:
         """Tell whether a key is decided; names of indicators alone say nothing of their scores."""
@@ -141,18 +140,20 @@ class Draft:
 
 def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     """Draft a panel; a role that no column has is added to a copy of the data."""
-    for assumption in main.assumptions:
-        draft.assume("panel.data", assumption)
+    draft.assume("panel.data", *main.assumptions)
     data, roles = _add_roles(draft, main)
     if "category" in roles and not is_constant(data, roles["category"], roles["prompt"]):
         del roles["category"]
     if "score" not in roles:
         roles.pop("indicator", None)
-    if len(data.columns) > len(main.data.columns):
+    if main.is_melted or len(data.columns) > len(main.data.columns):
         draft.added = data
     table = replace(main, data=data, roles=roles)
     if draft.added is not None:  # the copy is CSV in UTF-8
         table = replace(table, name=copy, dialect=Dialect())
+    draft.assume(
+        "panel.roles", *harm.describe_people(sorted(inference.list_texts(data[roles["judge"]])))
+    )
     columns = infer_columns(table)
     named = draft.decided.get("panel", {}).get("indicators")
     indicators = infer_indicators(table) if "score" in roles else columns
@@ -186,8 +187,7 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
 
 def _draft_harm(draft: Draft, scales: Mapping[str, inference.Scale], layout: str) -> dict[str, Any]:
     """Draft scales, indicators and one dimension; refusals are outside of it if none is decided."""
-    for direction in harm.describe_directions(scales, layout):
-        draft.assume("panel.indicators", direction)
+    draft.assume("panel.indicators", *harm.describe_directions(scales, layout))
     assumption = "all indicators are one dimension of harm; split it into those you mean"
     draft.assume("panel.dimensions", assumption)
     is_decided = {"indicators", "dimensions"} & {*draft.decided.get("panel", {})}
@@ -218,9 +218,9 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
     if "trial" in roles and not main.layout:
         draft.assume("panel.roles", TRIALS.format(subject=f"{quote(roles['trial'])} numbers"))
     if not main.layout and not draft.rows_are_trials and data.duplicated(cell).any():
-        cell = [column for column in cell if column != roles.get("sample")]
         free = [name for name in main.data.columns if name not in roles.values()]
         apart = [name for name in free if not data.duplicated([*cell, name]).any()]
+        cell = [column for column in cell if column != roles.get("sample")]
         repeating = [quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
         if repeating or "sample" in roles or "judge" not in main.roles:
             numbers = [str(repeat + 1) for repeat in data.groupby(cell, sort=False).cumcount()]
@@ -277,8 +277,7 @@ def _doubt_order(draft: Draft, key: str, inferred: Mapping[str, InferredScale]) 
             ordered.setdefault(column.order, []).append(quote(name))
     for order, names in ordered.items():
         draft.assume(key, f"the order of {format_list(names)} {order}")
-    for assumption in inference.describe_numbers(inferred):
-        draft.assume(key, assumption)
+    draft.assume(key, *inference.describe_numbers(inferred))
 
 
 def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> Draft:
@@ -293,8 +292,7 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
             f"; where judges score models, name these with {draft.option}model=COLUMN"
         )
     DataError.raise_any(Diagnostic(main.name, 0, role, text) for role, text in texts.items())
-    for assumption in main.assumptions:
-        draft.assume("crowd.data", assumption)
+    draft.assume("crowd.data", *main.assumptions)
     crowd: dict[str, Any] = main.source
     crowd |= {"layout": main.layout} if main.layout else {}
     crowd["roles"] = main.own_roles or roles
@@ -308,8 +306,7 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
         tables[role] = side = next(sides, main)
         if side is not main:
             crowd[f"{role}s"] = side.source | {"key": roles[role]}
-            for assumption in side.assumptions:
-                draft.assume(f"crowd.{role}s", assumption)
+            draft.assume(f"crowd.{role}s", *side.assumptions)
     crowd["scale"] = scale = decided.get("scale") or _infer_scores(draft, data[roles["score"]])
     named = [*list_label_columns([data, tables["item"].data], roles)]
     if not labels:
@@ -389,7 +386,6 @@ def _find_experts(draft: Draft, siblings: Sequence[LogTable], item: str) -> dict
             draft.assume("crowd.labels", text)
             roles = {"item": item, "expert": expert, "label": label}
             draft.record(table, {column: role for role, column in roles.items()}, {})
-            for assumption in table.assumptions:
-                draft.assume("crowd.labels", assumption)
+            draft.assume("crowd.labels", *table.assumptions)
             return {"from": "experts", **table.source, "roles": roles}
     return {}

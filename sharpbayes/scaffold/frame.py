@@ -13,6 +13,7 @@ from sharpbayes.data.readers.text_table import write_as_text
 from sharpbayes.errors import DataError, Diagnostic, SpecError, did_you_mean
 from sharpbayes.scaffold.drafts import Draft, draft_crowd, draft_panel
 from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.study_file import find_crowd, infer_panel_roles
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
@@ -128,6 +129,8 @@ def _find_panel(data: pd.DataFrame, declared: dict[str, str], decided: dict[str,
         for name, table in zip(named, tables, strict=True)
     }
     columns = {str(table.get("column", name)) for name, table in named.items()}
+    table = LogTable(DATA, data) if named else melt_scores(LogTable(DATA, data), declared)
+    data = table.data
     # A named indicator has no other role.
     others = data.drop(columns=columns & {*data.columns} - {*declared.values()})
     roles = infer_panel_roles(others, declared)
@@ -141,7 +144,7 @@ def _find_panel(data: pd.DataFrame, declared: dict[str, str], decided: dict[str,
         raise DataError.at(DATA, message, key="model")
     if "prompts" in decided:
         _name_side_tables(decided, roles)
-    return LogTable(DATA, data, roles=roles)
+    return replace(table, roles=roles)
 
 
 def _name_side_tables(decided: dict[str, Any], roles: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sharpbayes import library
 from sharpbayes.errors import format_list, join_names
-from sharpbayes.scaffold.column_names import quote, split_name, strip_id
+from sharpbayes.scaffold.column_names import is_scorer, quote, says_good, split_name
 from sharpbayes.scaffold.inference import Scale
 from sharpbayes.scaffold.logs import HIGH_IS_GOOD
 
@@ -23,26 +23,16 @@ GOOD_BY_NAME = (
 CROWD_DIRECTION = "a high score is taken as harm; where it is good, {}"
 REVERSED_LEVELS = "write the scores as levels, least harm first"
 REVERSED_NUMBERS = "subtract the scores from the highest possible one in the data"
-# Last words of names that say that much of it is good, unless a word denies it.
-GOOD = {
-    *("safe", "safety", "harmless", "harmlessness", "benign", "good", "quality", "helpful"),
-    *("helpfulness", "honest", "honesty", "truthful", "truthfulness", "factuality", "accurate"),
-    *("accuracy", "correct", "correctness", "faithful", "faithfulness", "groundedness"),
-    *("appropriate", "appropriateness", "acceptable", "acceptability", "fair", "fairness"),
-    *("soundness", "trustworthiness", "passed"),
-}
-DENIALS = {"not", "non", "no", "lack", "poor", "low", "loss", "without"}
-# Words of a name that say that it is a score, and not of what.
-SCORED = {"score", "rating", "level", "value", "grade", "label", "judgement", "judgment"}
-# How names begin of those who judge: families of models, and people.
-JUDGES = (
-    *("gpt", "openai", "claude", "anthropic", "gemini", "google", "llama", "mistral", "qwen"),
-    *("deepseek", "grok", "human", "expert", "annotator", "rater", "judge", "grader"),
-)
 JUDGED_COLUMNS = (
     "{} are taken as indicators of one judge; where each has the scores of one judge, give every "
     "judge rows of their own (pandas.melt)"
 )
+PEOPLE_AS_JUDGES = (
+    "{} {} pooled with the other judges; where people are the truth that judges are compared with, "
+    "write `reference`"
+)
+# How the names of judges begin that are people.
+HUMANS = ("human", "people", "expert", "annotator", "crowd", "gold")
 # How words begin that say that a model did not answer.
 REFUSED = ("refus", "declin", "abstain", "abstention")
 
@@ -72,16 +62,6 @@ def find_refusals(scales: Mapping[str, Scale]) -> list[str]:
     return refusals if len(refusals) < len(scales) else []
 
 
-def says_good(name: str) -> bool:
-    """Return whether a name says that a high score is good.
-
-    >>> [says_good(name) for name in ("safety_score", "is_safe", "not safe", "safety_violation")]
-    [True, True, False, False]
-    """
-    words = [word for word in strip_id(split_name(name)) if word not in SCORED]
-    return bool(words) and words[-1] in GOOD and not DENIALS & {*words}
-
-
 def find_good(scales: Mapping[str, Scale], layout: str = "") -> list[str]:
     """Return the indicators of which a high score is good.
 
@@ -104,7 +84,9 @@ def describe_directions(scales: Mapping[str, Scale], layout: str = "") -> list[s
     if layout in HIGH_IS_GOOD:
         return ["a high metric is taken as good; where it is not, leave out `reverse`"]
     good = find_good(scales, layout)
-    others = [name for name in scales if name not in {*good, *find_refusals(scales)}]
+    # The order of words is said with the words; grades of logs have no such sentence.
+    plain = [name for name, scale in scales.items() if layout or "levels" not in scale]
+    others = [name for name in plain if name not in {*good, *find_refusals(scales)}]
     named, named_others = (format_list(map(quote, names)) for names in (good, others))
     says = "says by its name" if len(good) == 1 else "say by their names"
     assumed = [GOOD_BY_NAME.format(f"{named} {says}")] if good else []
@@ -120,10 +102,23 @@ def describe_judged_columns(names: Collection[str]) -> list[str]:
     '"gpt4_score" and "claude_score" are taken as indicators of one judge; where each has the ...
     """
     words = {name: split_name(name) for name in names}
-    named = [name for name, x in words.items() if len(x) > 1 and x[0].startswith(JUDGES)]
+    named = [name for name, x in words.items() if len(x) > 1 and is_scorer(x[0])]
     if len(named) == len({words[name][-1] for name in named}):
         return []  # each has the scores of another question
     return [JUDGED_COLUMNS.format(join_names([quote(name) for name in named]))]
+
+
+def describe_people(judges: Collection[str]) -> list[str]:
+    """Return that people are pooled with other judges, where names of judges say it.
+
+    >>> describe_people(["gpt-4o", "human"])[0].partition(";")[0], describe_people(["human"])
+    ('"human" is pooled with the other judges', [])
+    """
+    people = [name for name in judges if any(w.startswith(HUMANS) for w in split_name(name))]
+    if not people or len(people) == len(judges):
+        return []
+    verb = "is" if len(people) == 1 else "are"
+    return [PEOPLE_AS_JUDGES.format(format_list(map(quote, people)), verb)]
 
 
 def describe_crowd_direction(scale: Scale) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.scaffold import inference
-from sharpbayes.scaffold.column_names import WORDS, last_word
+from sharpbayes.scaffold.column_names import is_named_score
 from sharpbayes.scaffold.inference import InferredScale, infer_scale, infer_score, is_constant
 from sharpbayes.scaffold.logs import LogTable
 
@@ -21,10 +21,10 @@ def infer_columns(main: LogTable) -> dict[str, InferredScale]:
     names = [str(name) for name in data.columns if name not in roles.values()]
     inferred = {}
     for name in names:
-        infer = infer_score if _is_score(name) else partial(infer_scale, named=False)
+        infer = infer_score if is_named_score(name) else partial(infer_scale, named=False)
         inferred[name] = infer(data[name])
         # A score may be constant over a model or a judge by chance, in few rows.
-        keys = ["prompt"] if _is_score(name) else ["prompt", "judge", "model"]
+        keys = ["prompt"] if is_named_score(name) else ["prompt", "judge", "model"]
         keys = [role for role in keys if data[roles[role]].duplicated().any()]
         owner = next((r for r in keys if is_constant(data, name, roles[r])), "")
         if len(inference.list_texts(data[name])) < 2:  # noqa: PLR2004
@@ -33,22 +33,36 @@ def infer_columns(main: LogTable) -> dict[str, InferredScale]:
             inferred[name] = InferredScale(None, reason=f"one value for each {owner}")
         elif "score" in roles and inferred[name].scale is not None:
             inferred[name] = replace(inferred[name], reason="it could be a score too")
-    return inferred
+    return share_unit_scale(inferred, {name: data[name] for name in names})
 
 
-def _is_score(name: str) -> bool:
-    """Tell whether a column is named as a score."""
-    return last_word(name) in WORDS["score"]
+def share_unit_scale(
+    inferred: dict[str, InferredScale], values: Mapping[str, pd.Series]
+) -> dict[str, InferredScale]:
+    """Return scales with those of numbers from 0 to 1 alike, where the numbers of one show both.
+
+    >>> columns = {"a": pd.Series(["0.012", "0.971"]), "b": pd.Series(["0.021", "0.314"])}
+    >>> scales = {name: infer_score(columns[name]) for name in columns}
+    >>> share_unit_scale(scales, columns)["b"].scale
+    {'bins': [0.2, 0.4, 0.6, 0.8]}
+    """
+    unit = {"bins": [*inference.UNIT_BINS]}
+    if not any(column.scale == unit for column in inferred.values()):
+        return inferred
+    cut = [name for name, column in inferred.items() if column.span]
+    shared = {name: inference.infer_unit_scale(values[name]) for name in cut}
+    return inferred | {name: scale for name, scale in shared.items() if scale is not None}
 
 
 def infer_indicators(main: LogTable) -> dict[str, InferredScale]:
     """Infer the scale of each indicator of a table with a row for each score."""
     data, roles = main.data, main.roles
-    score, inferred = data[roles["score"]], {}
+    score, inferred, columns = data[roles["score"]], {}, {}
     one = pd.Series(roles["score"], index=data.index)
     for name, values in score.groupby(data[roles["indicator"]] if "indicator" in roles else one):
         inferred[str(name)] = infer_score(values, main.layout)
-    return inferred
+        columns[str(name)] = values
+    return share_unit_scale(inferred, columns)
 
 
 def infer_named(main: LogTable, named: Mapping[str, Mapping[str, Any]]) -> dict[str, InferredScale]:

@@ -7,10 +7,18 @@ from typing import Any
 
 import pandas as pd
 
-from sharpbayes.data.columns import FINER_STEPS, sort_labels
+from sharpbayes.data.columns import sort_labels
+from sharpbayes.data.corrections import FINER_STEPS
 from sharpbayes.data.lookalikes import fold_text
 from sharpbayes.errors import DataError, format_list
-from sharpbayes.scaffold.column_names import MEASURES, UNNAMED, split_name
+from sharpbayes.scaffold.column_names import (
+    MEASURES,
+    REPEATS,
+    UNNAMED,
+    last_word,
+    says_good,
+    split_name,
+)
 from sharpbayes.scaffold.lexicon import order_by_number, order_levels
 from sharpbayes.spec.scales import STEP_ERROR, BinnedScale, OrdinalScale
 
@@ -62,7 +70,8 @@ def infer_scale(values: pd.Series, *, named: bool, max_scores: int = MAX_SCORES)
     """
     texts = list_texts(values)
     is_ordered = bool(_list_ordered(values))
-    if is_flag(values) and not is_ordered:
+    is_number_by_name = last_word(values.name) in MEASURES | REPEATS and texts <= {"0", "1"}
+    if is_flag(values) and not is_ordered and (named or not is_number_by_name):
         return InferredScale({"kind": "boolean"})
     numbers = _parse_numbers(texts)
     if numbers is None or is_ordered:
@@ -70,8 +79,8 @@ def infer_scale(values: pd.Series, *, named: bool, max_scores: int = MAX_SCORES)
     far = find_far_number(numbers)
     numbers = [number for number in numbers if number != far]
     low, high = min(numbers), max(numbers)
-    if not named and MEASURES & {*split_name(values.name)}:
-        return InferredScale(None, reason="a measure by its name, not a score")
+    if not named and (reason := _name_measure(values.name)):
+        return InferredScale(None, reason=f"{reason} by its name, not a score")
     step = find_step(numbers, STEPS if named else STEPS[:2])
     if step is None:
         return InferredScale(None, reason=DECIMALS)
@@ -84,6 +93,13 @@ def infer_scale(values: pd.Series, *, named: bool, max_scores: int = MAX_SCORES)
     ends = {"min": _shorten(low), "max": _shorten(high)}
     scale = {"kind": "ordinal"} | ends | ({"step": step} if step < 1 else {})
     return InferredScale(scale, far="" if far is None else f"{far:g}")
+
+
+def _name_measure(name: object) -> str:
+    """Return what numbers are that are no scores by their name; empty where they may be scores."""
+    if MEASURES & {*split_name(name)}:
+        return "a measure"
+    return "a number of repeats" if last_word(name) in REPEATS else ""
 
 
 def find_far_number(numbers: Sequence[float]) -> float | None:
@@ -160,10 +176,12 @@ def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
     """
     ordered = _list_ordered(values)
     texts = [text for text in dict.fromkeys(str(value).strip() for value in values) if text]
-    texts, max_scores = (ordered, MAX_SCORES) if ordered else (texts, MAX_CHOICES)
+    texts = ordered or texts
     # Of words that look alike the first one is the level; the others are read as it.
     texts = list({fold_text(text): text for text in reversed(texts)}.values())[::-1]
-    known = order_levels(texts)
+    known, by_number = order_levels(texts), order_by_number(texts)
+    by_number = by_number[::-1] if by_number and says_good(str(values.name)) else by_number
+    max_scores = MAX_SCORES if ordered or by_number else MAX_CHOICES
     if known is None and not named:
         return InferredScale(None, reason=UNKNOWN_WORDS if len(texts) <= MAX_GROUPS else "no scale")
     if not 1 < len(texts) <= max_scores:
@@ -171,7 +189,7 @@ def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
     orders = {
         "type": ordered and texts,
         "words": known,
-        "numbers in the words": order_by_number(texts),
+        "numbers in the words": by_number,
     }
     source, levels = next(((name, words) for name, words in orders.items() if words), ("", texts))
     listed = ", ".join(levels)

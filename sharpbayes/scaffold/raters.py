@@ -69,6 +69,22 @@ def _is_property(name: str) -> bool:
     return bool({*split_name(name)} & (MEASURES | KNOWN))
 
 
+def list_properties(data: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
+    """Return the columns that have one value for each item, or for each rater: none is a score.
+
+    Items of one rating and raters of one item tell nothing.
+
+    >>> table = pd.DataFrame({"item": [1, 1, 2, 2], "rater": [1, 2, 1, 2], "harm": [0, 1, 2, 2],
+    ...                       "severity_label": [0, 0, 3, 3]})
+    >>> list_properties(table, {"item": "item", "rater": "rater", "score": "severity_label"})
+    ['severity_label']
+    """
+    keys = [roles[role] for role in ("item", "rater") if role in roles]
+    keys = [key for key in keys if data[key].duplicated().any()]
+    names = [str(name) for name in data.columns if name not in keys]
+    return [name for name in names if any(inference.is_constant(data, name, key) for key in keys)]
+
+
 def find_only_score(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
     """Return the only column that can be a score where none is named as one; empty without it.
 

@@ -24,7 +24,8 @@ from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_cr
 from sharpbayes.scaffold.harm import find_refusals
 from sharpbayes.scaffold.inference import MAX_GROUPS, infer_scale, is_number
 from sharpbayes.scaffold.logs import LogTable, read_log
-from sharpbayes.scaffold.raters import find_only_score, melt_wide
+from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_wide
+from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.spec.roles import CROWD_LOGS
 from sharpbayes.storage.files import write_text
 
@@ -60,7 +61,7 @@ PANEL_ITEM, PANEL_RATERS = "prompt", ("judge", "grader")
 def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None) -> Draft:
     """Write a study for a data file, and return its draft: columns, and what is not certain.
 
-    ``path`` is a CSV, TSV, Excel, Parquet or JSON lines file of ratings, a log, or a table of
+    ``path`` is a CSV, TSV, Excel, Parquet or JSON file of ratings, a log, or a table of
     raters or items with the ratings in the same folder. The folder of ``out`` also gets a copy
     of the data where columns are added. ``roles`` are columns by role, in place of those
     inferred. A file that is already there is never replaced.
@@ -112,11 +113,12 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
         if log.layout in CROWD_LOGS:
             return draft_crowd(draft, log, ())
         return draft_panel(draft, log, copy)
-    panel_roles = infer_panel_roles(main.data, roles)
+    panel = melt_scores(main, roles)
+    panel_roles = infer_panel_roles(panel.data, roles)
     if "model" in panel_roles and "rater" not in roles:
         if last_word(panel_roles.get("judge", "")) in PEOPLE:
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
-        return draft_panel(draft, replace(main, roles=panel_roles), copy)
+        return draft_panel(draft, replace(panel, roles=panel_roles), copy)
     main = find_crowd(main, roles)
     _doubt_crowd(draft, main, roles)
     siblings = _read_siblings(path, folder, draft, known=main.label)
@@ -154,12 +156,18 @@ def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
         main = melt_wide(replace(main, roles=infer_roles(main.data, ["item"], declared)))
     if main.raters:
         return main
-    main = replace(main, roles=infer_roles(main.data, CROWD_ROLES, declared))
-    name = find_only_score(main.data, main.roles)
-    if not name:
-        return main
-    assumptions = (*main.assumptions, ONLY_SCORE.format(name))
-    return replace(main, roles={**main.roles, "score": name}, assumptions=assumptions)
+    named = infer_roles(main.data, CROWD_ROLES, declared)
+    roles = (
+        named
+        if "score" in declared
+        else infer_roles(
+            main.data.drop(columns=list_properties(main.data, named)), CROWD_ROLES, declared
+        )
+    )
+    if name := find_only_score(main.data, roles):
+        assumptions = (*main.assumptions, ONLY_SCORE.format(name))
+        return replace(main, roles={**roles, "score": name}, assumptions=assumptions)
+    return replace(main, roles=roles if "score" in roles else named)
 
 
 def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str]:

@@ -25,6 +25,8 @@ class ExpertLabels(DataFile):
     """Where labels come from."""
     roles: ExpertRoles = ExpertRoles()
     """Which column holds what."""
+    unsafe: base.Names | None = None
+    """Labels that mean unsafe; the others mean safe. Default: 1, true, yes and unsafe."""
 
 
 class CrowdLabels(base.Spec):
@@ -42,7 +44,9 @@ class ItemLabels(base.Spec):
     from_: Literal["item"] = Field(alias="from")
     """Where labels come from."""
     column: base.Name
-    """Column with the label: 1 for unsafe, 0 for safe."""
+    """Column with the label, such as 1 for unsafe and 0 for safe."""
+    unsafe: base.Names | None = None
+    """Labels that mean unsafe; the others mean safe. Default: 1, true, yes and unsafe."""
 
 
 # What hinders a crowd that labels its own items and has no groups, and what helps.
@@ -97,8 +101,8 @@ class Crowd(RatingTable):
     LOGS = CROWD_LOGS
 
     data: base.Name
-    """Path of the ratings, relative to the study: CSV, TSV, Excel, Parquet, JSON lines or an
-    export. `*` and `?` match several files."""
+    """Path of the ratings, relative to the study: CSV, TSV, Excel, Parquet, JSON (a list of
+    objects, or lines) or an export. `*` and `?` match several files."""
     layout: Literal["table", "wide", "label-studio"] = "table"
     """`table`: a row per rating. `wide`: a row per item with a column per rater; an empty cell is
     no rating. `label-studio`: an export of Label Studio."""

@@ -173,8 +173,8 @@ class Panel(RatingTable):
     LOGS = PANEL_LOGS
 
     data: Name
-    """Path of the judgements, relative to the study: CSV, TSV, Excel, Parquet, JSON lines or logs.
-    `*` and `?` match several files."""
+    """Path of the judgements, relative to the study: CSV, TSV, Excel, Parquet, JSON (a list of
+    objects, or lines) or logs. `*` and `?` match several files."""
     layout: Literal[
         "wide", "long", "inspect", "lm-eval", "promptfoo", "deepeval", "every-eval-ever"
     ]

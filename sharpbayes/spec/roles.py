@@ -138,7 +138,7 @@ class ExpertRoles(Spec):
     expert: Name = "expert"
     """Column with the id of the expert."""
     label: Name = "label"
-    """Column with the label: 1 for unsafe, 0 for safe."""
+    """Column with the label, such as 1 for unsafe and 0 for safe."""
 
 
 class SideTable(DataFile):

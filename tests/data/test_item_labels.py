@@ -6,7 +6,8 @@ import pytest
 
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.errors import SpecError
+from sharpbayes.errors import DataError, SpecError
+from sharpbayes.library import find
 from sharpbayes.posterior.crowd import unknown_labels_note
 from sharpbayes.spec.load import load_study
 
@@ -57,6 +58,33 @@ def test_the_label_of_an_item_stands_beside_its_ratings(files):
     assert item_label.codes.tolist() == [
         [1, 0, 0, 1, 0, 0, 1, 0, -1][n] for n in loaded.data.item.codes
     ]
+
+
+def test_values_that_mean_unsafe_may_be_named(files):
+    path = files.study.path.parent / "data.csv"
+    table = pd.read_csv(path, dtype=str)
+    plain = read_study(files).data.item_label
+    table["unsafe"] = table["unsafe"].map({"yes": "Severe", "no": "mild"})
+    table.loc[table["item"] == "i0", "unsafe"] = "extreme "
+    table.to_csv(path, index=False)
+    labels = "crowd.labels={from='item', column='unsafe', unsafe=['severe', 'extreme']}"
+    named = read_study(load_study(files.study.path, overrides=[labels]))
+    assert named.data.item_label.tolist() == plain.tolist()
+    misspelt = labels.replace("'severe'", "'sever'")
+    with pytest.raises(DataError, match=r"unsafe: no label 'sever', there are .*did you mean 'Sev"):
+        read_study(load_study(files.study.path, overrides=[misspelt]))
+
+
+def test_labels_of_experts_may_be_grades(tmp_path):
+    experts = pd.read_csv(
+        find("studies", "quickstart_crowd").parent / "quickstart_crowd_experts.csv"
+    )
+    plain = read_study(load_study("quickstart_crowd")).data.expert_label
+    experts["label"] = experts["label"].map({0: "S1", 1: "S3"})
+    experts.to_csv(tmp_path / "experts.csv", index=False)
+    labels = f"crowd.labels={{from='experts', data='{tmp_path / 'experts.csv'}', unsafe=['S3']}}"
+    graded = read_study(load_study("quickstart_crowd", overrides=[labels])).data.expert_label
+    assert graded.tolist() == plain.tolist()
 
 
 def test_the_term_moves_items_by_their_label_and_leaves_others(files):

@@ -149,6 +149,16 @@ JSON = st.recursive(
 )
 
 
+def flat(value, name):
+    """The entries of a JSON value by the names of their columns."""
+    if not isinstance(value, dict) or not value:
+        return {name: value}
+    entries = {}
+    for key, inner in value.items():
+        entries |= flat(inner, f"{name}.{key}")
+    return entries
+
+
 def as_cell(value):
     """A JSON value as the text that a cell holds."""
     if value is None or (isinstance(value, float) and isnan(value)):
@@ -167,8 +177,11 @@ def test_jsonl_gives_the_values_that_were_written(tmp_path, rows):
     (tmp_path / "t.jsonl").write_text(text, encoding="utf-8", newline="")
     table = read(tmp_path, "t.jsonl")
     if table is not None:
-        assert table["i"].tolist() == [as_cell(row["i"]) for row in rows]
-        assert table["s"].tolist() == [as_cell(row["s"]) for row in rows]
+        flattened = [flat(row["i"], "i") | flat(row["s"], "s") for row in rows]
+        names = dict.fromkeys(name for row in flattened for name in row)
+        assert {*table.columns} == {*names}
+        for name in names:
+            assert table[name].tolist() == [as_cell(row.get(name)) for row in flattened]
 
 
 ARROW = st.sampled_from(

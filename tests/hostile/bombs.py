@@ -160,7 +160,7 @@ def label_studio(data, tag):
         }
         for number in range(30_000)
     ]
-    return encode([{"id": 1, "data": data, "annotations": annotations}])
+    return encode([{"id": 1, "annotations": annotations, "data": data}])
 
 
 def wide_task():

@@ -69,9 +69,9 @@ OTHERS = {
         "has two values for 20 items: i0 has '1' in rows 3, 5, 7 and '0' elsewhere: 0, 1",
         "has two values for 20 items: i0 has '1' in rows 3, 5, 7 and '0' elsewhere",
     ),
-    "three values": (
-        lambda item, _: item % 3,
-        "has other values than yes and no: 0, 1, 2",
+    "decimals": (
+        lambda item, _: round(item * 1.37, 2),
+        "has other values than yes and no: 20 numbers from 0.0 to 26.03",
         "has other values than yes and no",
     ),
 }
@@ -86,6 +86,45 @@ def test_a_column_that_cannot_label_items_is_left_out_with_the_reason(tmp_path, 
     assert assumption.startswith(
         f'no column says which items are unsafe ("unsafe" {problem}): the other raters do, '
     )
+
+
+def test_grades_label_items_by_their_upper_half(tmp_path):
+    table = ratings(lambda item, _: ("high", "none", "low", "medium")[item % 4])
+    labels, row, assumption = start(tmp_path, table)
+    assert labels == {"from": "item", "column": "unsafe", "unsafe": ["medium", "high"]}
+    assert row == "label of items; none, low, medium, high"
+    assert assumption == '"unsafe" is taken to say which items are unsafe (medium, high)'
+    check(load_study(tmp_path / "t.toml"))
+
+
+def test_yes_and_no_label_items_before_grades(tmp_path):
+    table = ratings(lambda item, _: item % 2).assign(severity=lambda t: t["item"].str[1:])
+    table["severity"] = table["severity"].astype(int) % 4
+    labels, *_ = start(tmp_path, table)
+    assert labels == {"from": "item", "column": "unsafe"}
+
+
+def test_severities_of_items_are_no_scores_of_raters(tmp_path):
+    table = ratings(lambda item, _: item % 2).drop(columns="unsafe")
+    words = ["Not at all harmful", "Slightly harmful", "Very harmful", "Extremely harmful"]
+    table["How harmful is this?"] = table.pop("score").map(dict(enumerate(words)))
+    table["severity_label"] = [("none", "low", "high")[int(name[1:]) % 3] for name in table["item"]]
+    table["education_level"] = [int(name[1:]) % 3 for name in table["rater"]]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    draft = write_study(tmp_path / "t.csv", tmp_path / "t.toml")
+    crowd = tomllib.loads((tmp_path / "t.toml").read_text(encoding="utf-8"))["crowd"]
+    assert crowd["roles"]["score"] == "How harmful is this?"
+    assert crowd["scale"]["levels"] == words
+    assert crowd["labels"]["column"] == "severity_label"
+    assert any(text.startswith("no column is named as a score") for text in draft.assumptions)
+
+
+def test_raters_who_always_agree_have_scores_all_the_same(tmp_path):
+    table = ratings(lambda item, _: item % 2).assign(score=lambda t: t["item"].str[1:])
+    table["score"] = table["score"].astype(int) % 4
+    start(tmp_path, table)
+    crowd = tomllib.loads((tmp_path / "t.toml").read_text(encoding="utf-8"))["crowd"]
+    assert crowd["roles"]["score"] == "score"
 
 
 def test_mixed_values_of_several_items_are_told_with_the_first(tmp_path):

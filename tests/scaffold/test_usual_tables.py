@@ -1,13 +1,20 @@
 """Tables as other tools write them: what `init` reads from the names of their columns."""
 
+import json
 import tomllib
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sharpbayes.errors import DataError
+import sharpbayes
+from sharpbayes.errors import DataError, join_names
+from sharpbayes.scaffold.column_names import quote
+from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.study_file import write_study
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.check import check
 
 PROMPTS = 40
 RNG = np.random.default_rng(5)
@@ -47,6 +54,10 @@ def start(folder, **columns):
             {"model": "target_model", "judge": "judge_model", "prompt": "goal"},
         ),
         ({"model": "model", "id": "number", "harm": "score"}, {"model": "model", "prompt": "id"}),
+        (
+            {"release": "model", "prompt.text": "prompt", "harm": "score"},
+            {"model": "release", "prompt": "prompt.text"},
+        ),
         ({"engine": "model", "query": "prompt", "level": "words"}, {"model": "engine"}),
         (
             {"llm": "model", "test_case": "number", "result": "verdict", "evaluator": "judge"},
@@ -85,8 +96,7 @@ def test_beside_other_flags_the_score_stays_the_only_one(tmp_path):
 @pytest.mark.parametrize(
     ("names", "is_asked"),
     [
-        (("gpt4_harm", "claude_harm"), True),
-        (("expert_1_label", "expert_2_label"), True),
+        (("gpt4_harm", "claude_harm", "claude_bias"), True),
         (("human_harm", "human_bias"), False),
         (("toxicity", "insult"), False),
     ],
@@ -97,10 +107,152 @@ def test_columns_named_after_judges_are_asked_about(tmp_path, names, is_asked):
     assert [*panel["indicators"]] == [*names]
     asked = [text for text in assumed if "indicators of one judge" in text]
     question = (
-        f'"{names[0]}" and "{names[1]}" are taken as indicators of one judge; where each has the '
-        "scores of one judge, give every judge rows of their own (pandas.melt)"
+        f"{join_names([quote(name) for name in names])} are taken as indicators of one judge; "
+        "where each has the scores of one judge, give every judge rows of their own (pandas.melt)"
     )
     assert asked == [question] * is_asked
+
+
+def copied(folder):
+    return pd.read_csv(folder / "study.data.csv")
+
+
+@pytest.mark.parametrize(
+    ("names", "judges", "indicators"),
+    [
+        (["gpt4_judge", "claude_judge", "human"], ["gpt4_judge", "claude_judge", "human"], []),
+        (["gpt-4o_score", "claude-3_score"], ["gpt-4o", "claude-3"], []),
+        (["judge_1", "judge_2", "judge_3"], ["judge_1", "judge_2", "judge_3"], []),
+        (["expert_1_label", "expert_2_label"], ["expert_1", "expert_2"], ["label"]),
+        (["harm (GPT-4)", "harm (Llama 3 8B)"], ["GPT-4", "Llama 3 8B"], ["harm"]),
+        (
+            ["gpt4_harm", "gpt4_bias", "claude_harm", "claude_bias"],
+            ["gpt4", "claude"],
+            ["harm", "bias"],
+        ),
+    ],
+)
+def test_columns_of_judges_are_turned_into_rows(tmp_path, names, judges, indicators):
+    columns = {"model": "model", "prompt": "prompt"} | dict.fromkeys(names, "score")
+    columns |= {"gpt_tokens": "row", "gpt4_reason": "text"}
+    assumed, panel = start(tmp_path, **columns)
+    table, data = pd.read_csv(tmp_path / "data.csv"), copied(tmp_path)
+    assert data["judge"].tolist() == judges * SIZE
+    assert data["model"].tolist() == [model for model in table["model"] for _ in judges]
+    of_judge = data[data["judge"] == judges[-1]]
+    score = (indicators or ["score"])[-1]
+    assert of_judge[score].tolist() == table[names[-1]].tolist()
+    assert panel["data"] == "study.data.csv"
+    assert panel["layout"] == ("long" if len(indicators) < 2 and score == "score" else "wide")
+    assert assumed[0].endswith("are taken as the scores of one judge each, and turned into rows")
+    assert check(load_study(tmp_path / "study.toml"))
+
+
+@pytest.mark.parametrize("suffix", ["", "_score", " (score)"])
+def test_columns_of_models_are_turned_into_rows(tmp_path, suffix):
+    names = [f"{name}{suffix}" for name in ("gpt-4o", "claude-3-opus", "Llama 3 8B")]
+    columns = {"prompt": "prompt"} | dict.fromkeys(names, "score") | {"judge": "judge"}
+    table = pd.DataFrame({name: KINDS[kind][:PROMPTS] for name, kind in columns.items()})
+    table.to_csv(tmp_path / "data.csv", index=False)
+    draft = write_study(tmp_path / "data.csv", tmp_path / "study.toml")
+    data = copied(tmp_path)
+    assert data["model"].tolist() == ["gpt-4o", "claude-3-opus", "Llama 3 8B"] * PROMPTS
+    assert data["judge"].unique().tolist() == ["gpt"]
+    assert draft.assumptions[0].endswith("scores of one model each, and turned into rows")
+    assert check(load_study(tmp_path / "study.toml"))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"comment": "prompt", "gpt-4o": "score", "claude-3": "score", "human": "score"},
+        {
+            "model": "model",
+            "prompt": "prompt",
+            "judge": "judge",
+            "gpt4_x": "score",
+            "claude_y": "score",
+        },
+        {
+            "model": "model",
+            "prompt": "prompt",
+            "harm": "score",
+            "gpt4_bias": "score",
+            "claude_harm": "score",
+        },
+    ],
+)
+def test_other_columns_named_after_models_stay_columns(columns):
+    table = pd.DataFrame({name: KINDS[kind][:PROMPTS] for name, kind in columns.items()})
+    table = LogTable("data.csv", table.astype(str))
+    assert melt_scores(table, {}) is table
+
+
+def test_people_among_the_judges_are_asked_about(tmp_path):
+    names = ("gpt4_judge", "claude_judge", "human")
+    columns = {"model": "model", "prompt": "prompt"} | dict.fromkeys(names, "score")
+    assumed, _ = start(tmp_path, **columns)
+    assert (
+        '"human" is pooled with the other judges; where people are the truth that judges are '
+        "compared with, write `reference`"
+    ) in assumed
+
+
+def test_a_frame_of_columns_of_judges_is_turned_into_rows():
+    names = ("gpt4_judge", "claude_judge")
+    columns = {"model": "model", "prompt": "prompt"} | dict.fromkeys(names, "score")
+    study = sharpbayes.study(pd.DataFrame({name: KINDS[kind] for name, kind in columns.items()}))
+    assert study.check().labels["judge"] == ("claude_judge", "gpt4_judge")
+
+
+def test_decimals_of_moderation_scores_have_one_scale(tmp_path):
+    scores = {"hate": KINDS["decimal"], "self-harm": KINDS["decimal"] * 0.4137}
+    rows = [
+        {"model": m, "prompt": p, "category_scores": dict(zip(scores, pair, strict=True))}
+        for m, p, *pair in zip(KINDS["model"], KINDS["prompt"], *scores.values(), strict=True)
+    ]
+    text = "\n".join(json.dumps(row) for row in rows)
+    (tmp_path / "data.jsonl").write_text(text, encoding="utf-8")
+    write_study(tmp_path / "data.jsonl", tmp_path / "study.toml")
+    panel = tomllib.loads((tmp_path / "study.toml").read_text(encoding="utf-8"))["panel"]
+    assert panel["scales"] == {"scale_1": {"bins": [0.2, 0.4, 0.6, 0.8]}}
+    assert [*panel["indicators"]] == ["category_scores.hate", "category_scores.self-harm"]
+
+
+@pytest.mark.parametrize(("name", "least_harm"), [("harm", "0/10"), ("safety", "10/10")])
+def test_scores_out_of_ten_are_ordered_by_their_numbers(tmp_path, name, least_harm):
+    table = pd.DataFrame({"model": KINDS["model"], "prompt": KINDS["number"], "judge": "j"})
+    table[f"{name} score"] = [f"{n % 11}/10" for n in range(SIZE)]
+    table.to_csv(tmp_path / "data.csv", index=False)
+    write_study(tmp_path / "data.csv", tmp_path / "study.toml")
+    panel = tomllib.loads((tmp_path / "study.toml").read_text(encoding="utf-8"))["panel"]
+    levels = panel["scales"]["scale_1"]["levels"]
+    assert (len(levels), levels[0]) == (11, least_harm)
+
+
+def test_errors_among_verdicts_are_empty_cells(tmp_path):
+    verdict = np.where(np.arange(SIZE) % 9, KINDS["verdict"], "parse_error")
+    table = pd.DataFrame({"model": KINDS["model"], "test": KINDS["number"], "result": verdict})
+    table.to_csv(tmp_path / "data.csv", index=False)
+    draft = write_study(tmp_path / "data.csv", tmp_path / "study.toml")
+    assert "'parse_error' is read as an empty cell" in draft.assumptions[0]
+    panel = tomllib.loads((tmp_path / "study.toml").read_text(encoding="utf-8"))["panel"]
+    assert panel["roles"]["prompt"] == "test"
+    assert panel["scales"]["scale_1"]["levels"] == ["PASS", "FAIL"]
+    # Which end of words is harm is said with their order, and not once more.
+    assert not any(text.startswith("a high score is taken as harm") for text in draft.assumptions)
+
+
+def test_numbers_of_repeats_are_no_scores(tmp_path):
+    table = pd.DataFrame({"model": KINDS["model"], "prompt": KINDS["number"], "judge": "j"})
+    table = pd.concat([table.assign(sample=s, temperature=t) for s in (0, 1, 2) for t in (0, 1)])
+    table["harm_score"] = np.arange(len(table)) % 6
+    table.to_csv(tmp_path / "data.csv", index=False)
+    draft = write_study(tmp_path / "data.csv", tmp_path / "study.toml")
+    assert draft.assumptions[0] == (
+        'some cells are rated more than once, once for each "temperature"; the repeats are numbered'
+    )
+    assert not any("could be" in text for text in draft.assumptions)
 
 
 def crowd(folder, *, item="item", rater="rater", **columns):

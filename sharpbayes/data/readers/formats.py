@@ -22,7 +22,7 @@ from sharpbayes.data.readers import (
 )
 from sharpbayes.data.readers.bounds import bound_memory
 from sharpbayes.data.readers.csv_table import read_csv, read_header
-from sharpbayes.data.readers.json_text import read_json_lines
+from sharpbayes.data.readers.json_text import read_json_lines, read_json_list
 from sharpbayes.data.readers.paths import find_files, parse_partition
 from sharpbayes.data.readers.signatures import refuse_other_kinds
 from sharpbayes.errors import DataError, did_you_mean, first_line
@@ -41,6 +41,7 @@ TABLE_READERS: Mapping[str, Callable[[Path, Dialect], pd.DataFrame]] = {
     ".xlsx": workbook.read_workbook,
     ".parquet": lambda path, _: parquet.read_parquet(path),
     ".jsonl": lambda path, _: read_json_lines(path),
+    ".json": lambda path, _: read_json_list(path),
 }
 HEADERS: Mapping[str, Callable[[Path, Dialect], list[str]]] = {
     **dict.fromkeys(TEXT_ENDINGS, read_header),
@@ -75,6 +76,8 @@ MARKS = {
     "deepeval": ("testCases",),
     "every-eval-ever": ("schema_version", "evaluation_id"),
 }
+# Either stands in a list of JSON that Label Studio exports.
+LABEL_STUDIO = ('"annotations"', '"annotation_id"')
 LINE_MARKS = {
     "lm-eval": ("doc_id", "metrics"),
     "promptfoo": ("gradingResult", "componentResults"),
@@ -212,8 +215,8 @@ def detect_format(path: Path) -> str | None:
     """Return the format that a file seems to have by its ending and its start; None if unknown."""
     with path.open("rb") as file:
         start = file.read(START).decode("utf-8-sig", errors="replace").lstrip()
-    if path.suffix == ".json" and not start.startswith("{"):
-        return "label-studio"
+    if path.suffix == ".json" and start.startswith("["):
+        return "label-studio" if any(mark in start for mark in LABEL_STUDIO) else None
     first = (start.splitlines() or [""])[0]
     if path.suffix == ".json":
         return _find_marks(MARKS, start) or "inspect"

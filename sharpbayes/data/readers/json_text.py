@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import mul
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from sharpbayes.data.readers.bounds import borrow_memory, take_memory
-from sharpbayes.data.readers.rows import tabulate_rows
+from sharpbayes.data.readers.rows import collect_rows, tabulate_rows
 from sharpbayes.data.readers.text_table import refuse_names, refuse_texts, write_as_text
 from sharpbayes.errors import DataError
 
@@ -65,12 +66,54 @@ def read_objects(path: Path) -> list[dict[str, Any]]:
 
 
 def read_json_lines(path: Path) -> pd.DataFrame:
-    """Read one JSON object a line and write its values as text."""
-    rows = read_objects(path)
+    """Read one JSON object a line and write its values as text.
+
+    The entries of an object inside have columns of their own, such as ``scores.hate``.
+    """
+    return _tabulate_objects(read_objects(path), path)
+
+
+def read_json_list(path: Path) -> pd.DataFrame:
+    """Read a list of JSON objects as :func:`read_json_lines` reads lines of them."""
+    content = parse_json(path.read_bytes(), path)
+    if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
+        raise DataError.at(path, "no list of JSON objects, such as one for each rating")
+    return _tabulate_objects(collect_rows(content), path)
+
+
+def _tabulate_objects(objects: Iterable[dict[str, Any]], path: Path) -> pd.DataFrame:
+    """Return a row of text for each object."""
+    try:
+        rows = [flatten_object(row) for row in objects]
+    except LookupError as error:
+        raise DataError.at(path, str(error)) from None
     refuse_names([*dict.fromkeys(chain.from_iterable(rows))], path)
     table = write_as_text(tabulate_rows([rows]))
     refuse_texts(table, path)
     return table.set_axis(pd.RangeIndex(1, len(table) + 1))
+
+
+def flatten_object(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries of an object and of all objects inside; names are joined by points.
+
+    An object without entries is left as it is. LookupError where two names become one.
+
+    >>> flatten_object({"model": "a", "scores": {"hate": 0.1, "self": {"harm": 0.2}}})
+    {'model': 'a', 'scores.hate': 0.1, 'scores.self.harm': 0.2}
+    """
+    return _make_object([*_list_entries(row)])
+
+
+def _list_entries(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the entries of an object, those of objects inside with its name in front."""
+    # A stack, because objects may lie deeper in one another than functions may call themselves.
+    stack = [*reversed(row.items())]
+    while stack:
+        name, value = stack.pop()
+        if isinstance(value, dict) and value:
+            stack += [(f"{name}.{key}", inner) for key, inner in reversed(value.items())]
+        else:
+            yield name, value
 
 
 def to_cell(value: object) -> object:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import xarray as xr
 
-from sharpbayes.data.columns import parse_number
+from sharpbayes.data.cells import parse_number
 from sharpbayes.errors import format_list
 from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL

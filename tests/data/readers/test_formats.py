@@ -1,5 +1,8 @@
 """Tables of every kind are read to the same ratings; a damaged file is named."""
 
+import json
+import sys
+
 import pandas as pd
 import pytest
 import xarray as xr
@@ -61,20 +64,59 @@ def test_an_error_of_a_file_in_these_words(tmp_path, name):
 def test_an_unknown_kind_of_file_is_refused(tmp_path):
     (tmp_path / "t.ods").write_text("")
     assert error_text(lambda: read_table(tmp_path, "t.ods"), tmp_path) == (
-        "t.ods: unknown kind of file '.ods', allowed are .csv, .tsv, .txt, .xlsx, .parquet, .jsonl"
+        "t.ods: unknown kind of file '.ods', allowed are .csv, .tsv, .txt, .xlsx, .parquet, "
+        ".jsonl, .json"
     )
 
 
 def test_an_ending_that_is_like_one_that_is_read_is_told(tmp_path):
     (tmp_path / "t.xls").write_text("")
     assert error_text(lambda: read_table(tmp_path, "t.xls"), tmp_path).endswith(
-        ".parquet, .jsonl; did you mean '.xlsx'?"
+        ".parquet, .jsonl, .json; did you mean '.xlsx'?"
     )
 
 
 def test_the_format_of_a_table_of_old_macs_is_looked_for(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"Submission id,Participant id\rs,p\r")
     assert detect_format(tmp_path / "t.csv") == "prolific"
+
+
+ROW = {"model": "a", "prompt": {"text": "Hi?"}, "scores": {"hate": 0.1, "self": {"harm": 1}}}
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.jsonl"])
+def test_entries_of_objects_inside_are_columns(tmp_path, name):
+    rows = [ROW, ROW | {"scores": {"hate": None}, "tags": ["x"], "empty": {}}]
+    text = json.dumps(rows) if name == "t.json" else "\n".join(map(json.dumps, rows))
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert detect_format(tmp_path / name) is None
+    assert read_table(tmp_path, name).to_dict("list") == {
+        "model": ["a", "a"],
+        "prompt.text": ["Hi?", "Hi?"],
+        "scores.hate": ["0.1", ""],
+        "scores.self.harm": ["1", ""],
+        "tags": ["", "['x']"],
+        "empty": ["", "{}"],
+    }
+
+
+def test_objects_may_lie_deep_in_one_another(tmp_path):
+    depth = 2 * sys.getrecursionlimit()
+    (tmp_path / "t.jsonl").write_text('{"a":' * depth + "1" + "}" * depth, encoding="utf-8")
+    assert [*read_table(tmp_path, "t.jsonl").columns] == [".".join("a" * depth)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('[{"a.b": 1, "a": {"b": 2}}]', "key 'a.b' stands twice"),
+        ("[1]", "no list of JSON objects, such as one for each rating"),
+        ('"a"', "no list of JSON objects, such as one for each rating"),
+    ],
+)
+def test_json_that_is_no_table_is_refused(tmp_path, text, problem):
+    (tmp_path / "t.json").write_text(text, encoding="utf-8")
+    assert error_text(lambda: read_table(tmp_path, "t.json"), tmp_path) == f"t.json: {problem}"
 
 
 def test_a_line_that_is_no_object_is_named(tmp_path):
