@@ -9,7 +9,7 @@ from sharpbayes.errors import DataError, format_list
 
 # Last words of the names of columns by role, the likeliest first.
 ROLES = {
-    "model": "model llm system assistant chatbot engine agent bot checkpoint release",
+    "model": "model llm system assistant chatbot engine checkpoint release",
     "prompt": "prompt item question task scenario conversation dialogue query instruction behavior "
     "behaviour goal case test id",
     "judge": "judge grader scorer rater evaluator annotator assessor reviewer person coder",
@@ -35,6 +35,9 @@ ID_WORDS = {"id", "name", "key", "uid", "uuid", "code", "index", "number", "no",
 SCORE_WORDS = ("score", "rating", "value")
 # Stands for the data file in errors about its columns, until what reads the file names it.
 UNNAMED = "init"
+# Names of ids by which programs call a prompt (Inspect) and a participant (Qualtrics), with how
+# unlikely they are beside other names.
+IDS = {"sample id": (("prompt", "item"), 0), "response id": (("rater",), len(KNOWN))}
 # Numbers that are no scores by their name.
 MEASURES = {
     *("token", "tokens", "latency", "second", "seconds", "ms", "time", "duration", "cost", "price"),
@@ -180,8 +183,9 @@ def _refuse_scores_of_judges(data: pd.DataFrame, names: list[str]) -> None:
 def _rank(name: str, role: str) -> tuple[int, int, bool] | None:
     """How unlikely a column has a role: further words, the word itself, no id; None if not."""
     words = split_name(name)
-    if words == ["sample", "id"]:  # Inspect's name of a prompt
-        return (0, len(KNOWN), False) if role in ("prompt", "item") else None
+    if " ".join(words) in IDS:
+        roles, further_words = IDS[" ".join(words)]
+        return (further_words, len(KNOWN), False) if role in roles else None
     plain = strip_id(words)
     if role in ("trial", "sample") and {*plain} & JUDGING and plain[-1] in REPEATS:
         return (len(plain), 0, False) if role == "trial" else None  # "scorer epoch", "judge run"

@@ -293,6 +293,7 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
         )
     DataError.raise_any(Diagnostic(main.name, 0, role, text) for role, text in texts.items())
     draft.assume("crowd.data", *main.assumptions)
+    draft.added = data if main.is_melted else None
     crowd: dict[str, Any] = main.source
     crowd |= {"layout": main.layout} if main.layout else {}
     crowd["roles"] = main.own_roles or roles

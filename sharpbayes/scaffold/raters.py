@@ -1,4 +1,4 @@
-"""Tables with a row per item and a column per rater, recognised by their columns."""
+"""Tables of a crowd with a column per rater or per item, recognised by their columns."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,14 +7,23 @@ from dataclasses import replace
 import pandas as pd
 
 from sharpbayes.data.crowd import RATER, SCALE, melt_raters
+from sharpbayes.data.readers.bounds import CELL, take_memory
 from sharpbayes.errors import format_list
 from sharpbayes.scaffold import inference
-from sharpbayes.scaffold.column_names import KNOWN, MEASURES, WORDS, last_word, split_name
+from sharpbayes.scaffold.column_names import (
+    KNOWN,
+    MEASURES,
+    WORDS,
+    infer_roles,
+    last_word,
+    split_name,
+)
 from sharpbayes.scaffold.lexicon import order_levels
 from sharpbayes.scaffold.logs import LogTable
 
 # Fewer columns may be two properties of an item.
 MIN_RATERS = 3
+IMPORT_ID = '{"ImportId"'
 
 
 def melt_wide(table: LogTable) -> LogTable:
@@ -34,6 +43,37 @@ def melt_wide(table: LogTable) -> LogTable:
     )
 
 
+def melt_items(table: LogTable, declared: Mapping[str, str]) -> LogTable:
+    """Return a table of raters as ratings if it has numbered columns of items, else itself.
+
+    Such a table is what programs of surveys write: a row for each rater, and a column for each
+    question. Rows of texts above the answers, as Qualtrics writes them, are left out.
+    """
+    data = _drop_questions(table.data)
+    roles = infer_roles(data, ("rater",), declared)
+    if infer_roles(data, ("item", "score"), declared) or "rater" not in roles:
+        return table
+    items = _find_numbered([str(name) for name in data.columns if name != roles["rater"]])
+    others = [name for name in data.columns if name not in items]
+    is_survey = len(items) >= MIN_RATERS and data[roles["rater"]].is_unique
+    if not is_survey or {"item", SCALE} & {*others} or not _share_scale(data, items, named=False):
+        return table
+    take_memory(CELL * len(data) * len(items) * (len(others) + 2), "its ratings, a row for each")
+    assumption = "each of these columns is taken as an item, and turned into rows: {}"
+    return replace(
+        table,
+        data=data.melt(others, items, "item", SCALE).reset_index(drop=True),
+        assumptions=(*table.assumptions, assumption.format(format_list(items))),
+        is_melted=True,
+    )
+
+
+def _drop_questions(data: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the rows down to that of ids, which Qualtrics writes above the answers."""
+    is_id = data.astype(str).apply(lambda column: column.str.startswith(IMPORT_ID)).any(axis=1)
+    return data[int(is_id.to_numpy().argmax()) + 1 :] if is_id.any() else data
+
+
 def find_raters(data: pd.DataFrame, item: str) -> list[str]:
     """Return the columns that each have the scores of one rater; empty if there are none.
 
@@ -50,15 +90,20 @@ def find_raters(data: pd.DataFrame, item: str) -> list[str]:
     raters = _find_numbered(candidates) or [n for n in candidates if not _is_property(n)]
     if len(raters) < MIN_RATERS and not all(last_word(name) in WORDS["rater"] for name in raters):
         return []
-    scores = pd.concat([data[name] for name in raters]) if raters else pd.Series(dtype=str)
-    return raters if inference.infer_scale(scores.rename(SCALE), named=True).scale else []
+    return raters if raters and _share_scale(data, raters, named=True) else []
+
+
+def _share_scale(data: pd.DataFrame, names: Sequence[str], *, named: bool) -> bool:
+    """Tell whether columns have scores of one scale; words of no known order where ``named``."""
+    scores = pd.concat([data[name] for name in names]).rename(SCALE)
+    return inference.infer_scale(scores, named=named).scale is not None
 
 
 def _find_numbered(names: Sequence[str]) -> list[str]:
     """Return the largest group of names that differ in a number at their end alone."""
     groups: dict[str, list[str]] = {}
     for name in names:
-        if match := re.fullmatch(r"(.*?)[\W_]*\d+", name):
+        if match := re.fullmatch(r"(.*?)[\W_]*\d+\W*", name):
             groups.setdefault(match[1], []).append(name)
     numbered = max(groups.values(), key=len, default=[])
     return numbered if len(numbered) > 1 else []

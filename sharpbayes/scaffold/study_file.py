@@ -24,8 +24,9 @@ from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_cr
 from sharpbayes.scaffold.harm import find_refusals
 from sharpbayes.scaffold.inference import MAX_GROUPS, infer_scale, is_number
 from sharpbayes.scaffold.logs import LogTable, read_log
-from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_wide
+from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
 from sharpbayes.scaffold.score_columns import melt_scores
+from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.roles import CROWD_LOGS
 from sharpbayes.storage.files import write_text
 
@@ -119,10 +120,12 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
         if last_word(panel_roles.get("judge", "")) in PEOPLE:
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
         return draft_panel(draft, replace(panel, roles=panel_roles), copy)
-    main = find_crowd(main, roles)
-    _doubt_crowd(draft, main, roles)
     siblings = _read_siblings(path, folder, draft, known=main.label)
-    return draft_crowd(draft, main, [table for table in siblings if table.label != main.label])
+    siblings = [table for table in siblings if table.label != main.label]
+    main = find_crowd(main, roles)
+    main = replace(main, name=copy, dialect=Dialect()) if main.is_melted else main
+    _doubt_crowd(draft, main, roles)
+    return draft_crowd(draft, main, siblings)
 
 
 def _doubt_crowd(draft: Draft, main: LogTable, declared: Mapping[str, str]) -> None:
@@ -151,8 +154,9 @@ def _find_repeating(main: LogTable) -> str:
 
 
 def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
-    """Return a table with the roles of a crowd; one with a column per rater is turned long."""
-    if not {"rater", "score"} & {*declared}:
+    """Return a table with the roles of a crowd; columns per rater or item are turned into rows."""
+    main = melt_items(main, declared)
+    if not main.is_melted and not {"rater", "score"} & {*declared}:
         main = melt_wide(replace(main, roles=infer_roles(main.data, ["item"], declared)))
     if main.raters:
         return main

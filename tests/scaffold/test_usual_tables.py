@@ -11,6 +11,7 @@ import sharpbayes
 from sharpbayes.errors import DataError, join_names
 from sharpbayes.scaffold.column_names import quote
 from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.raters import melt_items
 from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.study_file import write_study
 from sharpbayes.spec.load import load_study
@@ -290,6 +291,64 @@ def test_the_only_column_that_can_be_a_score_of_a_crowd_is_it(tmp_path, item, ra
 def test_flags_of_safety_have_the_good_one_first(tmp_path):
     _, study = crowd(tmp_path, is_safe=lambda i, r: ("No", "Yes")[(i + r) % 2])
     assert study["scale"] == {"kind": "categorical", "levels": ["Yes", "No"]}
+
+
+HARM = ["Not at all harmful", "Slightly harmful", "Very harmful", "Extremely harmful"]
+
+
+def survey(folder, *, questions=False, **columns):
+    """A survey with a row for each rater, a column for each of 12 items, and a table of items."""
+    table = pd.DataFrame({"ResponseId": [f"R_{n}" for n in range(8)], "Gender": ["f", "m"] * 4})
+    table = table.assign(**columns)
+    for item in range(1, 13):
+        table[f"Q{item}"] = [HARM[(item + rater) % 4] for rater in range(8)]
+    if questions:
+        texts = {name: [f"text of {name}", f'{{"ImportId":"QID{name}"}}'] for name in table}
+        table = pd.concat([pd.DataFrame(texts), table])
+    table.to_csv(folder / "data_survey.csv", index=False)
+    items = {"item": [f"Q{item}" for item in range(1, 13)], "unsafe": [0, 1] * 6}
+    pd.DataFrame(items).to_csv(folder / "data_items.csv", index=False)
+    draft = write_study(folder / "data_survey.csv", folder / "study.toml")
+    return draft.assumptions, tomllib.loads((folder / "study.toml").read_text("utf-8"))["crowd"]
+
+
+@pytest.mark.parametrize("questions", [False, True])
+def test_a_survey_is_turned_into_ratings(tmp_path, questions):
+    assumed, crowd = survey(tmp_path, questions=questions, Started="today")
+    data = copied(tmp_path)
+    assert data.groupby(["ResponseId", "item"]).size().tolist() == [1] * 8 * 12
+    first = data[(data["ResponseId"] == "R_3") & (data["item"] == "Q7")]
+    assert first["score"].tolist() == [HARM[(7 + 3) % 4]]
+    assert crowd["roles"] == {"item": "item", "rater": "ResponseId", "score": "score"}
+    assert crowd["scale"]["levels"] == HARM
+    assert (crowd["groups"], crowd["items"]["data"]) == ([["Gender"]], "data_items.csv")
+    assert assumed[0] == (
+        "each of these columns is taken as an item, and turned into rows: Q1, Q2, Q3, Q4, Q5 "
+        "and 7 more"
+    )
+    assert check(load_study(tmp_path / "study.toml"))
+
+
+def test_a_frame_of_a_survey_is_turned_into_ratings(tmp_path):
+    survey(tmp_path)
+    study = sharpbayes.crowd(pd.read_csv(tmp_path / "data_survey.csv"))
+    assert study.check().counts["ratings"] == 8 * 12
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"Q3": ["3", "1"], "score": ["1", "2"]},
+        {"Q3": ["3", "1"], "item": ["i1", "i2"]},
+        {"Q3": ["every day", "on Sundays"]},
+        {"Q3": ["3", "1"], "ResponseId": ["a", "a"]},
+        {},
+    ],
+)
+def test_other_numbered_columns_are_no_items(columns):
+    table = {"ResponseId": ["a", "b"], "Q1": ["1", "2"], "Q2": ["2", "4"]} | columns
+    log = LogTable("data.csv", pd.DataFrame(table))
+    assert melt_items(log, {}) is log
 
 
 def test_of_two_columns_none_is_taken_as_the_score(tmp_path):
