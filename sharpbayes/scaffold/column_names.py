@@ -153,20 +153,25 @@ def infer_roles(
         free = [str(name) for name in data.columns if str(name) not in roles.values()]
         ranked = [(_rank(name, role), name) for name in free]
         likely = [(rank, name) for rank, name in ranked if rank is not None]
-        likely = [(rank, name) for rank, name in likely if not _numbers_rows(data[name], role)]
+        likely = [(rank, name) for rank, name in likely if not _numbers_rows(data, name, role)]
+        if role in ("prompt", "item"):  # the name of the only task is no prompt
+            likely = [pair for pair in likely if len(pd.unique(data[pair[1]])) > 1] or likely
         if role == "judge" and "model" in roles:
             _refuse_scores_of_judges(data, [name for _, name in likely])
         roles |= {role: min(likely, key=lambda pair: pair[0])[1]} if likely else {}
     return roles
 
 
-def _numbers_rows(values: pd.Series, role: str) -> bool:
+def _numbers_rows(data: pd.DataFrame, name: str, role: str) -> bool:
     """Whether a column that could be a prompt or a repeat has another value in each of many rows.
 
-    A plain id may be one of rows, and so may what a model generated.
+    A plain id may be one of rows, and so may what a model generated; an id of samples is one where
+    a plain id repeats, as in data frames of Inspect.
     """
-    is_plain_id = role == "prompt" and split_name(values.name) == ["id"]
-    return (is_plain_id or role == "sample") and len(values) > 1 and values.is_unique
+    words = split_name(name)
+    repeating = [n for n in data.columns if split_name(n) == ["id"] and not data[n].is_unique]
+    is_id = role == "prompt" and (words == ["id"] or (words == ["sample", "id"] and repeating))
+    return bool(is_id or role == "sample") and len(data) > 1 and data[name].is_unique
 
 
 def _refuse_scores_of_judges(data: pd.DataFrame, names: list[str]) -> None:

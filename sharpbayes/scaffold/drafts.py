@@ -146,7 +146,7 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
         del roles["category"]
     if "score" not in roles:
         roles.pop("indicator", None)
-    if main.is_melted or len(data.columns) > len(main.data.columns):
+    if main.is_rewritten or len(data.columns) > len(main.data.columns):
         draft.added = data
     table = replace(main, data=data, roles=roles)
     if draft.added is not None:  # the copy is CSV in UTF-8
@@ -293,7 +293,7 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
         )
     DataError.raise_any(Diagnostic(main.name, 0, role, text) for role, text in texts.items())
     draft.assume("crowd.data", *main.assumptions)
-    draft.added = data if main.is_melted else None
+    draft.added = data if main.is_rewritten else None
     crowd: dict[str, Any] = main.source
     crowd |= {"layout": main.layout} if main.layout else {}
     crowd["roles"] = main.own_roles or roles

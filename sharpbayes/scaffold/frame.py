@@ -13,6 +13,7 @@ from sharpbayes.data.readers.text_table import write_as_text
 from sharpbayes.errors import DataError, Diagnostic, SpecError, did_you_mean
 from sharpbayes.scaffold.drafts import Draft, draft_crowd, draft_panel
 from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.merged_cells import fill_merged
 from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.study_file import find_crowd, infer_panel_roles
 from sharpbayes.spec.crowd import Crowd
@@ -57,7 +58,7 @@ def draft_frame(
     if section == "panel":
         draft_panel(draft, _find_panel(data, roles, decided), DATA)
     else:
-        main = find_crowd(LogTable(DATA, data), roles)
+        main = find_crowd(fill_merged(LogTable(DATA, data), roles), roles)
         main = replace(main, roles={**main.roles, **roles})
         _name_side_tables(decided, main.roles)
         others = [LogTable(name, read_table(path.parent, name)) for name in files if name != DATA]
@@ -129,7 +130,8 @@ def _find_panel(data: pd.DataFrame, declared: dict[str, str], decided: dict[str,
         for name, table in zip(named, tables, strict=True)
     }
     columns = {str(table.get("column", name)) for name, table in named.items()}
-    table = LogTable(DATA, data) if named else melt_scores(LogTable(DATA, data), declared)
+    table = fill_merged(LogTable(DATA, data), declared)
+    table = table if named else melt_scores(table, declared)
     data = table.data
     # A named indicator has no other role.
     others = data.drop(columns=columns & {*data.columns} - {*declared.values()})

@@ -10,7 +10,7 @@ import pandas as pd
 from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.scaffold import inference
-from sharpbayes.scaffold.column_names import is_named_score
+from sharpbayes.scaffold.column_names import is_named_score, split_name
 from sharpbayes.scaffold.inference import InferredScale, infer_scale, infer_score, is_constant
 from sharpbayes.scaffold.logs import LogTable
 
@@ -21,10 +21,13 @@ def infer_columns(main: LogTable) -> dict[str, InferredScale]:
     names = [str(name) for name in data.columns if name not in roles.values()]
     inferred = {}
     for name in names:
-        infer = infer_score if is_named_score(name) else partial(infer_scale, named=False)
+        # `score_refusal`: numbers only, because texts such as `score_reason` explain a score.
+        is_prefixed = split_name(name)[:1] == ["score"] and inference.is_number(data[name])
+        is_score = is_named_score(name) or is_prefixed
+        infer = infer_score if is_score else partial(infer_scale, named=False)
         inferred[name] = infer(data[name])
         # A score may be constant over a model or a judge by chance, in few rows.
-        keys = ["prompt"] if is_named_score(name) else ["prompt", "judge", "model"]
+        keys = ["prompt"] if is_score else ["prompt", "judge", "model"]
         keys = [role for role in keys if data[roles[role]].duplicated().any()]
         owner = next((r for r in keys if is_constant(data, name, roles[r])), "")
         if len(inference.list_texts(data[name])) < 2:  # noqa: PLR2004

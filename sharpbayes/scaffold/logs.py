@@ -30,7 +30,7 @@ class LogTable:
     A plain table has an empty ``layout``, and the ``dialect`` of its file. ``roles`` are given by
     the layout or chosen; ``assumptions`` say what was chosen among several things. Empty ``judges``
     are all. ``raters`` are the columns of a wide table whose data were turned into ratings. A table
-    that ``is_melted`` has other rows than its file.
+    that ``is_rewritten`` has other rows or cells than its file.
     """
 
     name: str
@@ -41,7 +41,7 @@ class LogTable:
     judges: tuple[str, ...] = ()
     dialect: Dialect = field(default_factory=Dialect)
     raters: tuple[str, ...] = ()
-    is_melted: bool = False
+    is_rewritten: bool = False
 
     @property
     def source(self) -> dict[str, Any]:

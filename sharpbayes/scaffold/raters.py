@@ -64,7 +64,7 @@ def melt_items(table: LogTable, declared: Mapping[str, str]) -> LogTable:
         table,
         data=data.melt(others, items, "item", SCALE).reset_index(drop=True),
         assumptions=(*table.assumptions, assumption.format(format_list(items))),
-        is_melted=True,
+        is_rewritten=True,
     )
 
 

@@ -56,7 +56,7 @@ def melt_scores(table: LogTable, declared: Mapping[str, str]) -> LogTable:
         table,
         data=_turn_into_rows(data, grid, unit),
         assumptions=(*table.assumptions, assumption),
-        is_melted=True,
+        is_rewritten=True,
     )
 
 

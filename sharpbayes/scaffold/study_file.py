@@ -24,6 +24,7 @@ from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_cr
 from sharpbayes.scaffold.harm import find_refusals
 from sharpbayes.scaffold.inference import MAX_GROUPS, infer_scale, is_number
 from sharpbayes.scaffold.logs import LogTable, read_log
+from sharpbayes.scaffold.merged_cells import fill_merged
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
 from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.spec.dialect import Dialect
@@ -114,6 +115,7 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
         if log.layout in CROWD_LOGS:
             return draft_crowd(draft, log, ())
         return draft_panel(draft, log, copy)
+    main = fill_merged(main, roles)
     panel = melt_scores(main, roles)
     panel_roles = infer_panel_roles(panel.data, roles)
     if "model" in panel_roles and "rater" not in roles:
@@ -123,7 +125,7 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
     siblings = _read_siblings(path, folder, draft, known=main.label)
     siblings = [table for table in siblings if table.label != main.label]
     main = find_crowd(main, roles)
-    main = replace(main, name=copy, dialect=Dialect()) if main.is_melted else main
+    main = replace(main, name=copy, dialect=Dialect()) if main.is_rewritten else main
     _doubt_crowd(draft, main, roles)
     return draft_crowd(draft, main, siblings)
 
@@ -156,22 +158,24 @@ def _find_repeating(main: LogTable) -> str:
 def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
     """Return a table with the roles of a crowd; columns per rater or item are turned into rows."""
     main = melt_items(main, declared)
-    if not main.is_melted and not {"rater", "score"} & {*declared}:
+    if not main.is_rewritten and not {"rater", "score"} & {*declared}:
         main = melt_wide(replace(main, roles=infer_roles(main.data, ["item"], declared)))
     if main.raters:
         return main
-    named = infer_roles(main.data, CROWD_ROLES, declared)
-    roles = (
-        named
-        if "score" in declared
-        else infer_roles(
-            main.data.drop(columns=list_properties(main.data, named)), CROWD_ROLES, declared
-        )
-    )
+    main = replace(main, roles=infer_roles(main.data, CROWD_ROLES, declared))
+    return _choose_score(main, declared)
+
+
+def _choose_score(main: LogTable, declared: Mapping[str, str]) -> LogTable:
+    """Return a table of a crowd with a score that is no property of items or of raters."""
+    if "score" in declared:
+        return main
+    data = main.data.drop(columns=list_properties(main.data, main.roles))
+    roles = infer_roles(data, CROWD_ROLES, declared)
     if name := find_only_score(main.data, roles):
         assumptions = (*main.assumptions, ONLY_SCORE.format(name))
         return replace(main, roles={**roles, "score": name}, assumptions=assumptions)
-    return replace(main, roles=roles if "score" in roles else named)
+    return replace(main, roles=roles) if "score" in roles else main
 
 
 def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str]:

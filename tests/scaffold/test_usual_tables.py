@@ -11,6 +11,7 @@ import sharpbayes
 from sharpbayes.errors import DataError, join_names
 from sharpbayes.scaffold.column_names import quote
 from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.merged_cells import fill_merged
 from sharpbayes.scaffold.raters import melt_items
 from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.study_file import write_study
@@ -187,6 +188,53 @@ def test_other_columns_named_after_models_stay_columns(columns):
     table = pd.DataFrame({name: KINDS[kind][:PROMPTS] for name, kind in columns.items()})
     table = LogTable("data.csv", table.astype(str))
     assert melt_scores(table, {}) is table
+
+
+def test_labels_above_merged_cells_are_filled_down(tmp_path):
+    rows = [(p if m == "a" else "", m, p % 5, (p + 1) % 5) for p in range(PROMPTS) for m in "ab"]
+    table = pd.DataFrame(rows, columns=["Prompt", "Model", "Rater 1", "Rater 2"])
+    table.to_csv(tmp_path / "data.csv", index=False)
+    draft = write_study(tmp_path / "data.csv", tmp_path / "study.toml")
+    assert draft.assumptions[0] == (
+        'cells of "Prompt" that are empty (40) have the label above, as below merged cells'
+    )
+    assert copied(tmp_path)["Prompt"].tolist() == [p for p in range(PROMPTS) for _ in range(4)]
+    assert check(load_study(tmp_path / "study.toml")).counts["ratings"] == 4 * PROMPTS
+    study = sharpbayes.study(table.replace("", None))
+    assert study.check().counts["ratings"] == 4 * PROMPTS
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["", "a", "", "b"],  # nothing above the first
+        ["a", "a", "", ""],  # written twice in a row
+        ["a", "b", "c", "d", "e", "f", "g", ""],  # few, such as in a row of totals
+    ],
+)
+def test_other_empty_labels_stay_empty(labels):
+    log = LogTable("data.csv", pd.DataFrame({"prompt": labels}))
+    assert fill_merged(log, {}) is log
+
+
+def test_data_frames_of_inspect_have_their_roles(tmp_path):
+    columns = {
+        "model": "model",
+        "task_name": "judge",
+        "sample_id": "text",
+        "id": "number",
+        "input": "prompt",
+        "score_refusal_free": "quarter",
+        "score_explanation": "text",
+        "total_tokens": "row",
+    }
+    kinds = KINDS | {"quarter": RNG.choice([0, 0.25, 0.5, 0.75, 1.0], SIZE)}
+    table = pd.DataFrame({name: kinds[kind] for name, kind in columns.items()})
+    table.to_csv(tmp_path / "data.csv", index=False)
+    write_study(tmp_path / "data.csv", tmp_path / "study.toml")
+    panel = tomllib.loads((tmp_path / "study.toml").read_text(encoding="utf-8"))["panel"]
+    assert panel["roles"]["prompt"] == "id"
+    assert [*panel["indicators"]] == ["score_refusal_free"]
 
 
 def test_people_among_the_judges_are_asked_about(tmp_path):

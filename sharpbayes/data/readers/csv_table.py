@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,18 @@ import pyarrow as pa
 from sharpbayes.data.memory import MemoryPath
 from sharpbayes.data.readers.dialects import UTF_16_MARKS, find_delimiter, guess_dialect
 from sharpbayes.data.readers.quotes import MAX_CELL, refuse_open_quote, refuse_swallowed_rows
-from sharpbayes.data.readers.text_table import drop_empty_rows, refuse_names, refuse_texts
+from sharpbayes.data.readers.text_table import (
+    drop_empty_rows,
+    find_header,
+    refuse_names,
+    refuse_texts,
+)
 from sharpbayes.errors import DataError, first_line, format_count, format_list
 from sharpbayes.spec.dialect import Dialect
 
 MAX_TEXT = 40
+# The names of columns are looked for in so many rows.
+MAX_TITLE_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -90,7 +98,7 @@ def _read_names(file: TextFile) -> list[str]:
         lines = csv.reader(text, delimiter=file.delimiter)
         for _ in range(file.header_row):
             names = next(lines, [])
-        second = next(lines, None)
+        below = [*islice(enumerate(lines, file.first_row), MAX_TITLE_ROWS)]
     if not names:
         message = "the first line is empty, it must name the columns"
         raise DataError.at(path, message, line=file.header_row)
@@ -98,8 +106,11 @@ def _read_names(file: TextFile) -> list[str]:
         message = f"one column, separated by {file.delimiter!r}{suggestion}"
         raise DataError.at(path, message, line=file.header_row)
     names = [names[0].removeprefix("\ufeff"), *names[1:]]
-    refuse_names(names, path)
-    if second is None:
+    hint = find_header(names, below)
+    refuse_names(names, path, hint=hint)
+    if len(names) == 1 and hint:
+        raise DataError.at(path, f"one column{hint}", line=file.header_row)
+    if not below:
         raise DataError.at(path, "no rows")
     return names
 

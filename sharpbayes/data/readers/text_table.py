@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,9 @@ MAX_COLUMNS = 10_000
 MAX_SHOWN = 40
 # A whole cell, so that names and texts with commas stay.
 DECIMAL_COMMA = re.compile(r"^(\s*[+-]?\d+),(\d+\s*)$")
+NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
+# A row of titles has at most so many cells with a text.
+MAX_TITLES = 2
 # NUL, and halves of pairs of UTF-16: no file of UTF-8 text can hold them.
 UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 NO_TEXT = "has a character that is no text (NUL or half a pair)"
@@ -109,17 +113,37 @@ def join_tables(tables: Sequence[pd.DataFrame], path: Path, names: Sequence[str]
     return pd.DataFrame(joined).set_axis(index)
 
 
-def refuse_names(names: Sequence[str], path: Path) -> None:
+def find_header(names: Sequence[str], below: Iterable[tuple[int, Sequence[Any]]]) -> str:
+    """Return where the names of columns seem to stand below titles; empty where they do not.
+
+    ``names`` are the cells of the first row, ``below`` numbers and cells of rows that follow. A row
+    of names has more of them than titles, each another text that is no number.
+
+    >>> find_header(["Review", "", ""], [(2, ["", "", ""]), (3, ["model", "prompt", "harm"])])
+    '; the names seem to stand in row 3: remove the rows above it'
+    """
+    has_title = sum(name != "" for name in names) <= MAX_TITLES
+    for row, cells in below if has_title else ():
+        texts = [str(cell).strip() for cell in cells if cell is not None and str(cell).strip()]
+        is_named = len(texts) == len({*texts}) and not any(map(NUMBER.fullmatch, texts))
+        if len(texts) > MAX_TITLES and is_named:
+            return f"; the names seem to stand in row {row}: remove the rows above it"
+    return ""
+
+
+def refuse_names(names: Sequence[str], path: Path, *, hint: str = "") -> None:
     """Refuse columns that share a name, and more columns than a table of ratings has.
 
-    One column may have none, such as the index that pandas writes.
+    One column may have none, such as the index that pandas writes. A ``hint`` says where the names
+    of others may stand.
     """
     counts = Counter(names)
     unnamed, messages = counts.pop("", 0), []
     if repeated := sorted(name for name, n in counts.items() if n > 1):
         messages.append(f"repeated column names: {format_list(repeated, limit=MAX_SHOWN)}")
     if unnamed > 1:
-        messages.append(f"{unnamed} columns without a name; name them, or remove them if empty")
+        remedy = hint or "; name them, or remove them if empty"
+        messages.append(f"{unnamed} columns without a name{remedy}")
     if len(names) > MAX_COLUMNS:
         messages = [f"{len(names)} columns, at most {MAX_COLUMNS} are read"]
     DataError.raise_any(Diagnostic(str(path), 1, "", message) for message in messages)

@@ -14,6 +14,7 @@ from sharpbayes.data.readers.archive import open_archive
 from sharpbayes.data.readers.bounds import CELL, count_memory, refuse_excess, take_memory
 from sharpbayes.data.readers.text_table import (
     MAX_COLUMNS,
+    find_header,
     refuse_names,
     refuse_texts,
     write_as_text,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 26
 # The last row of a sheet of Excel.
 MAX_ROWS = 1 << 20
+# The names of columns are looked for in so many rows.
+MAX_TITLE_ROWS = 20
 # A sheet without a cell in these first rows is empty.
 MAX_HEADER_ROW = 100
 INSTALL = "needs openpyxl: pip install 'sharpbayes[excel]'"
@@ -52,12 +55,13 @@ def read_workbook(path: Path, dialect: Dialect) -> pd.DataFrame:
         _refuse_formulas(path, dialect, rows)
     (header, first), *others = rows.items()
     names = ["" if name is None else str(name) for name in first]
-    refuse_names(names, path)
+    hint = find_header(names, others[:MAX_TITLE_ROWS])
+    refuse_names(names, path, hint=hint)
     longer = [number for number, row in others if len(row) > len(names)]
     if longer:
         count = format_count(len(longer), "row")
         message = f"{count} with cells to the right of the names of row {header}: "
-        raise DataError.at(path, f"{message}rows {format_list(longer)}")
+        raise DataError.at(path, f"{message}rows {format_list(longer)}{hint}")
     cells = [row + (None,) * (len(names) - len(row)) for _, row in others]
     table = write_as_text(pd.DataFrame(cells, columns=pd.Index(names, dtype=object), dtype=object))
     table.index = pd.Index([number for number, _ in others], dtype="int64")

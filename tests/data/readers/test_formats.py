@@ -50,6 +50,22 @@ FILES = {
         "t.csv:1: 2 columns without a name; name them, or remove them if empty\n"
         "t.csv:1: repeated column names: a",
     ),
+    "titles above the names": (
+        "t.csv",
+        "Review,,\n,,\nmodel,prompt,harm\na,b,1\n",
+        "t.csv:1: 2 columns without a name; the names seem to stand in row 3: remove the rows "
+        "above it",
+    ),
+    "a title of one cell": (
+        "t.csv",
+        "Review\nmodel,prompt,harm\na,b,1\n",
+        "t.csv:1: one column; the names seem to stand in row 2: remove the rows above it",
+    ),
+    "no names anywhere": (
+        "t.csv",
+        "Review,,\n1,2,3\na,a,b\n",
+        "t.csv:1: 2 columns without a name; name them, or remove them if empty",
+    ),
     "nothing": ("t.csv", "", "t.csv:1: the first line is empty, it must name the columns"),
 }
 

@@ -70,6 +70,11 @@ ERRORS = {
         [["Ratings of May", None, None, "a"], [1, 2, 3, 4]],
         "t.xlsx:1: 2 columns without a name; name them, or remove them if empty",
     ),
+    "a title above the names": (
+        [["Ratings of May"], [], ["a", "b", "c"], ["x", "y", 1]],
+        "t.xlsx: 2 rows with cells to the right of the names of row 1: rows 3, 4; "
+        "the names seem to stand in row 3: remove the rows above it",
+    ),
     "a formula that nobody computed": (
         [["a", "b"], ["x", "=1+1"], ["y", "=B2"], ["z", 3]],
         "t.xlsx: 2 formulas without a value: rows 2, 3; "
