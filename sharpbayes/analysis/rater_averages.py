@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from sharpbayes.data.variable_names import decode_column
 from sharpbayes.metrics.crowd.responsiveness import METRICS
 
 # Raters of a group whose mean has an interval worth reading.
@@ -28,11 +29,12 @@ def average_raters(raters: xr.Dataset, *, level: float) -> xr.Dataset:
     Source: responsiveness paper, Figure 7.
     """
     values = raters[[*RATER_METRICS]].to_dataarray("metric").dropna("rater")
-    columns = [str(name) for name in raters.coords if str(name).startswith("group:")]
+    variables = [str(name) for name in raters.coords if str(name).startswith("group:")]
+    columns = {decode_column(name.removeprefix("group:")): name for name in variables}
     groups = {
-        f"{column.removeprefix('group:')}={label}": values.isel(rater=values[column] == label)
-        for column in columns
-        for label in np.unique(values[column].to_numpy().astype(str))
+        f"{column}={label}": values.isel(rater=values[name] == label)
+        for column, name in columns.items()
+        for label in np.unique(values[name].to_numpy().astype(str))
         if label
     }
     tables = [

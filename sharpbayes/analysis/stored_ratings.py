@@ -8,6 +8,7 @@ from sharpbayes.analysis.study import CrowdStudy, PanelStudy, crowd_study
 from sharpbayes.data.covariates import pack_numbers, unpack_numbers
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.data.ratings import Factor, PanelRatings
+from sharpbayes.data.variable_names import decode_column, encode_column
 from sharpbayes.spec.files import StudyFiles
 
 
@@ -48,8 +49,8 @@ def _pack_crowd(data: CrowdData) -> xr.Dataset:
         "expert_label": ("label", data.expert_label),
         **pack_numbers(data.numbers),
     }
-    variables |= {f"item:{name}": ("item", values) for name, values in data.item_columns.items()}
-    variables |= {f"rater:{name}": ("rater", values) for name, values in data.rater_columns.items()}
+    for unit, of_unit in (("item", data.item_columns), ("rater", data.rater_columns)):
+        variables |= {f"{unit}:{encode_column(n)}": (unit, x) for n, x in of_unit.items()}
     columns = {"item_label": data.item_label, "item_text": data.item_text}
     variables |= {name: ("item", values) for name, values in columns.items() if values.size}
     coords = {"item": list(data.item.labels), "rater": list(data.rater.labels)}
@@ -64,7 +65,8 @@ def _unpack_crowd(group: xr.Dataset) -> CrowdData:
 
     def columns_of(kind: str) -> dict[str, NDArray[np.str_]]:
         names = [str(name) for name in group if str(name).startswith(f"{kind}:")]
-        return {name.removeprefix(f"{kind}:"): group[name].to_numpy().astype(str) for name in names}
+        columns = {decode_column(name.removeprefix(f"{kind}:")): name for name in names}
+        return {column: group[name].to_numpy().astype(str) for column, name in columns.items()}
 
     def column(name: str) -> Factor:
         return Factor(tuple(map(str, group[name].to_numpy())), group[f"{name}_code"].to_numpy())

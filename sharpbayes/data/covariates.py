@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sharpbayes.data.variable_names import decode_column, encode_column
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -80,22 +82,15 @@ def spread_numbers(
 
 
 def pack_numbers(numbers: Mapping[str, UnitNumbers]) -> dict[str, tuple[tuple[str, ...], Floats]]:
-    """Return the variables of stored ratings that hold numbers.
-
-    A slash in the name of a column is written ``%2F``: names of variables have none.
-    """
-    return {
-        STORED + name.replace("%", "%25").replace("/", "%2F"): (x.dims, x.values)
-        for name, x in numbers.items()
-    }
+    """Return the variables of stored ratings that hold numbers."""
+    return {STORED + encode_column(name): (x.dims, x.values) for name, x in numbers.items()}
 
 
 def unpack_numbers(dataset: "xr.Dataset") -> dict[str, UnitNumbers]:
     """Return the numbers that :func:`pack_numbers` put into a dataset."""
     variables: dict[str, Any] = {str(name): dataset[name] for name in dataset.data_vars}
-    columns = {name: name.removeprefix(STORED).replace("%2F", "/") for name in variables}
     return {
-        columns[name].replace("%25", "%"): UnitNumbers(
+        decode_column(name.removeprefix(STORED)): UnitNumbers(
             tuple(map(str, x.dims)), x.to_numpy().astype(float)
         )
         for name, x in variables.items()

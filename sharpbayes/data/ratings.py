@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sharpbayes.data.covariates import Covariate, UnitNumbers, unpack_numbers
+from sharpbayes.data.variable_names import decode_column, encode_column
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -167,7 +168,7 @@ class PanelRatings:
 
         variables: dict[str, Any] = {"score": (tuple(self.labels), self.score)}
         coords: dict[str, Any] = {dim: list(labels) for dim, labels in self.labels.items()}
-        coords |= {name: ("prompt", column) for name, column in self.prompt_columns.items()}
+        coords |= {encode_column(n): ("prompt", x) for n, x in self.prompt_columns.items()}
         if self.people:
             variables["people_score"] = ("people_rating", self.people_score)
             for name, codes in self.people.items():
@@ -206,7 +207,7 @@ class PanelRatings:
 def read_prompt_columns(dataset: "xr.Dataset") -> dict[str, NDArray[np.str_]]:
     """Return the columns of prompts that a dataset holds as coordinates."""
     return {
-        str(name): column.to_numpy().astype(str)
+        decode_column(str(name)): column.to_numpy().astype(str)
         for name, column in dataset.coords.items()
         if column.dims == ("prompt",) and name != "prompt"
     }

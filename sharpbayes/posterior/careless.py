@@ -20,6 +20,7 @@ from sharpbayes.analysis.target_population import (
 from sharpbayes.bayes.design.careless import RATER
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.bayes.predict.replication import rater_probability
+from sharpbayes.data.variable_names import encode_column
 from sharpbayes.metrics.crowd.reading import reading
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.posterior.crowd import replicate_scores, unknown_labels_note
@@ -122,7 +123,7 @@ def careless_raters_table(study: CrowdStudy, draws: ReplicateDraws) -> xr.Datase
     with np.errstate(invalid="ignore"):
         share, mean_of_group = count / raters, inside @ mean / raters
     data = study.data
-    columns = {f"group:{name}": ("rater", values) for name, values in data.rater_columns.items()}
+    columns = {f"group:{encode_column(n)}": ("rater", x) for n, x in data.rater_columns.items()}
     table = xr.Dataset(
         {
             **_read_flagged(study, flagged).data_vars,

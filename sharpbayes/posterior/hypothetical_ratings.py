@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import INDEX_TYPE, Index
-from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings, Term
+from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings, Term, dim_name
 from sharpbayes.bayes.predict.replication import draw_effects, latent_ratings
 
 # Values in memory at once.
@@ -62,7 +62,7 @@ def index_codes(
 
     ``on_scale`` says by the name of each scale which of them are on it.
     """
-    names = {name.removeprefix("group:"): code for name, code in codes.items()}
+    names = {dim_name(name): code for name, code in codes.items()}
     terms = tuple(
         replace(term, index=index_term(term, names, on_scale, design), covariate=numbers(term))
         for term in design.terms

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.bayes.predict.replication import thin
+from sharpbayes.data.variable_names import encode_column
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.posterior.crowd import CrowdMetrics
@@ -324,7 +325,8 @@ def _list_purchases(
         values = [str(column[profile]) if profile >= 0 else "" for column in groups.values()]
         rows.append([names, item, rater, *values])
         ratings.append(number)
-    columns = ("kind", "rated_item", "rated_rater", *(f"rated_{name}" for name in groups))
+    named = ("item", "rater", *map(encode_column, groups))
+    columns = ("kind", *(f"rated_{name}" for name in named))
     texts = np.array(rows, dtype=np.str_).reshape(len(bought), len(columns)).T
     table = dict(zip(columns, texts, strict=True)) | {
         "cost": np.array([offers.price(purchase.number) for purchase in bought]),

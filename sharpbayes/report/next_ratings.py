@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.data.variable_names import decode_column
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.posterior.next_ratings import MAX_JUDGEMENTS
 from sharpbayes.posterior.stopping import lists_gain
@@ -63,7 +64,7 @@ def next_table(results: xr.DataTree) -> Table:
     """Return the first purchases of the list, for the terminal."""
     group = results["next"].to_dataset()
     identity = _identity(group)
-    header = ("", "what", *identity, "narrows", "gain", "price")
+    header = ("", "what", *map(decode_column, identity), "narrows", "gain", "price")
     rows = []
     for position in range(min(SHOWN, group.sizes["purchase"])):
         row = group.isel(purchase=position)
@@ -150,7 +151,7 @@ def _is_crowd(group: xr.Dataset) -> bool:
 
 
 def _identity(group: xr.Dataset) -> list[str]:
-    """What identifies a purchase: model, prompt and judge, or item, rater and their groups."""
+    """What identifies a purchase: model, prompt and judge, or item, rater and encoded groups."""
     return [str(name).removeprefix(RATED) for name in group if str(name).startswith(RATED)]
 
 

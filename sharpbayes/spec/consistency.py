@@ -78,7 +78,10 @@ def policy_over(names: Sequence[str], weights: Weights) -> dict[str, float]:
 
 
 def _name_errors(panel: Panel) -> Iterator[Located]:
-    """Scales and indicators that are not declared, and dimensions that share a name."""
+    """Scales and indicators not declared, scales with a slash, dimensions that share a name."""
+    for name in (name for name in panel.scales if "/" in name):
+        message = "a slash in its name, of which names of variables are made; rename it"
+        yield ("panel", "scales", name), message
     names = [dimension.name for dimension in panel.dimensions]
     for name, indicator in panel.full_indicators.items():
         path: KeyPath = ("panel", "indicators", name)

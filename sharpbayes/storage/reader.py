@@ -14,6 +14,8 @@ import xarray as xr
 from xarray.backends import CachingFileManager, NetCDF4DataStore
 from xarray.backends.netCDF4_ import NETCDF4_PYTHON_LOCK
 
+from sharpbayes.storage.writer import restore_coordinates
+
 # Deflate compresses by this factor at most.
 MAX_COMPRESSION = 1032
 # The library is not made for threads: one file is opened at a time.
@@ -30,7 +32,9 @@ def read_tree(path: Path, *, whole: bool) -> xr.DataTree:
             _map_file, str(path), lock=NETCDF4_PYTHON_LOCK
         )
         groups = {
-            name: xr.open_dataset(_open_group(manager, name), decode_times=False)
+            name: restore_coordinates(
+                xr.open_dataset(_open_group(manager, name), decode_times=False)
+            )
             for name in _list_groups(manager.acquire())
         }
         results = xr.DataTree.from_dict(groups)

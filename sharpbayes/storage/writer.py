@@ -16,6 +16,8 @@ from xarray.backends import NetCDF4DataStore
 WAITING_BYTES = 1 << 26
 
 Encoding = Mapping[str, Mapping[str, Any]]
+# An attribute of variables that are coordinates.
+MARK = "is_coordinate"
 
 
 @dataclass
@@ -40,6 +42,28 @@ class _ValueWriter:
         self.size = 0
 
 
+def mark_coordinates(data: xr.Dataset) -> xr.Dataset:
+    """Return data whose coordinates with a space in the name are variables with a mark.
+
+    A file lists the names of coordinates by spaces between them.
+
+    >>> data = xr.Dataset(coords={"age group": ("rater", ["18-29", "50+"])})
+    >>> [*mark_coordinates(data)], restore_coordinates(mark_coordinates(data)).equals(data)
+    (['age group'], True)
+    """
+    names = [name for name in data.coords if " " in str(name) and name not in data.dims]
+    marked = {name: data[name].variable.copy(deep=False) for name in names}
+    for variable in marked.values():
+        variable.attrs = {**variable.attrs, MARK: 1}
+    return data.drop_vars(names).assign(marked) if names else data
+
+
+def restore_coordinates(data: xr.Dataset) -> xr.Dataset:
+    """Return data with the coordinates that :func:`mark_coordinates` made variables."""
+    names = [name for name, variable in data.variables.items() if variable.attrs.pop(MARK, 0)]
+    return data.set_coords(names)
+
+
 def write_tree(results: xr.DataTree, path: Path, encoding: Mapping[str, Encoding]) -> None:
     """Write every group to one file, with the encoding of the variables of each group by path."""
     root = NetCDF4DataStore.open(path, mode="w", format="NETCDF4")
@@ -47,7 +71,7 @@ def write_tree(results: xr.DataTree, path: Path, encoding: Mapping[str, Encoding
         values = _ValueWriter()
         for node in results.subtree:
             group = root if node is results else root.get_child_store(node.path)
-            data = node.to_dataset(inherit=node is results)
+            data = mark_coordinates(node.to_dataset(inherit=node is results))
             data.dump_to_store(group, writer=values, encoding=encoding.get(node.path))
         values.write()
     finally:

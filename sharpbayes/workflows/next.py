@@ -9,6 +9,7 @@ from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.data.crowd import RATER
+from sharpbayes.data.variable_names import encode_column
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.posterior.crowd import CrowdMetrics
@@ -134,7 +135,7 @@ def _plan_crowd(
     columns = {"item_column": roles.item, "rater_column": rater}
     reserved = {*columns.values()}
     for name in study.data.rater_columns:
-        columns[f"{name}_column"] = f"group:{name}" if name in reserved else name
+        columns[f"{encode_column(name)}_column"] = f"group:{name}" if name in reserved else name
     remark = results["posterior_responsiveness"].attrs.get("remark", "")
     restricted = restrict_by_few_raters(group, _read_evidence(results), remark)
     return restricted.assign_attrs(columns)

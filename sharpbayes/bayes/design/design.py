@@ -372,8 +372,11 @@ class Design:
 
 
 def dim_name(column: str) -> str:
-    """Return the dimension of the levels of a column: ``gender`` for ``group:gender``."""
-    return column.removeprefix("group:")
+    """Return the dimension of the levels of a column: ``gender`` for ``group:gender``.
+
+    Names of variables and dimensions of results have no slash.
+    """
+    return column.removeprefix("group:").replace("/", "_")
 
 
 def rating_dim(scale: str) -> str:

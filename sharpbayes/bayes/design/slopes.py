@@ -108,7 +108,7 @@ def _common_term(slope: Slope, ratings: Ratings, numbers: Floats) -> Term:
     """The one effect that all ratings with a number share."""
     known = ratings.covariates[slope.column].codes >= 0
     return Term(
-        name=f"slope_{_variable(slope.column)}",
+        name=f"slope_{dim_name(slope.column)}",
         kind="slope",
         dims=(),
         shape=(),
@@ -127,7 +127,7 @@ def _deviations(slope: Slope, ratings: Ratings, numbers: Floats) -> Term:
     dims = tuple(dim_name(name) for name in slope.by)
     index = np.where(ratings.covariates[slope.column].codes >= 0, index, INDEX_TYPE(-1))
     return Term(
-        name=f"slope_{_variable(slope.column)}_by_{'_'.join(dims)}",
+        name=f"slope_{dim_name(slope.column)}_by_{'_'.join(dims)}",
         kind="slope",
         dims=dims,
         shape=shape,
@@ -138,11 +138,6 @@ def _deviations(slope: Slope, ratings: Ratings, numbers: Floats) -> Term:
         covariate=numbers,
         column=slope.column,
     )
-
-
-def _variable(column: str) -> str:
-    """A column's name in variables of results, whose names have no slash."""
-    return column.replace("/", "_")
 
 
 def _set_weight(term: Term, weights: Mapping[str, float] | None) -> Term:

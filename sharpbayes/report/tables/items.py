@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sharpbayes.data.variable_names import decode_column, encode_column
 from sharpbayes.report.tables.crowd import ALL_GROUPS, MAX_ROWS, shortened
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.panel import labels_where
@@ -41,12 +42,14 @@ def _raters_of_item(view: View) -> Iterator[Labels]:
 def _rater_columns(view: View) -> list[Labels]:
     """The columns of raters that groups are made of."""
     names = map(str, view.group("contested_items").coords)
-    return [{"column": n.removeprefix("group:")} for n in names if n.startswith("group:")]
+    groups = [name.removeprefix("group:") for name in names if name.startswith("group:")]
+    return [{"column": decode_column(name)} for name in groups]
 
 
 def _value_of_rater(row: View) -> str:
     """The value of a rater in a column, or a dash."""
-    return str(row[f"contested_items/group:{row.labels['column']}"].item()) or "-"
+    name = encode_column(str(row.labels["column"]))
+    return str(row[f"contested_items/group:{name}"].item()) or "-"
 
 
 def _item_note(view: View) -> str:
