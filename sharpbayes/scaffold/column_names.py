@@ -79,12 +79,11 @@ DURATIONS = {"response", "reaction", "lead", "elapsed"}
 def split_name(name: object) -> list[str]:
     """Return the words of a column's name in small letters and the singular.
 
-    >>> split_name("LLM judge"), split_name("modelID"), split_name("prompt.text")
-    (['llm', 'judge'], ['model', 'id'], ['prompt'])
+    >>> split_name("LLM judge"), split_name("modelID"), split_name("worker_ids")
+    (['llm', 'judge'], ['model', 'id'], ['worker', 'id'])
     """
     words: list[str] = []
-    plain = CONTENT.sub("", str(name))
-    for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", plain):
+    for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", str(name)):
         word = part.lower()
         word = word[:-1] if word.endswith("s") and word[:-1] in KNOWN | ID_WORDS else word
         joined = re.fullmatch(rf"({'|'.join(sorted(KNOWN))})(id|name|model)", word)
@@ -151,7 +150,7 @@ def infer_roles(
     roles = {role: declared[role] for role in wanted if role in declared}
     for role in (role for role in wanted if role not in roles):
         free = [str(name) for name in data.columns if str(name) not in roles.values()]
-        ranked = [(_rank(name, role), name) for name in free]
+        ranked = [(_rank(CONTENT.sub("", n), role) or _rank(n, role), n) for n in free]
         likely = [(rank, name) for rank, name in ranked if rank is not None]
         likely = [(rank, name) for rank, name in likely if not _numbers_rows(data, name, role)]
         if role in ("prompt", "item"):  # the name of the only task is no prompt

@@ -14,7 +14,8 @@ safe < mostly safe | probably safe < unsure | unclear | uncertain | ambiguous | 
 harmless | not harmful | non harmful < borderline | unsure | unclear | neutral < harmful
 no < unlikely | probably not < maybe | unsure | not sure | unclear | uncertain | possibly | partly
   | partially | sometimes | mixed < likely | probably < yes
-very unlikely < unlikely < possible | neutral | unsure < likely < very likely < certain
+very unlikely | rare | remote < unlikely < possible | neutral | unsure < likely < very likely
+  < certain | almost certain
 never < rarely | seldom | almost never < sometimes | occasionally < often | frequently | usually
   < very often | almost always < always
 strongly disagree | completely disagree | totally disagree < disagree | mostly disagree < somewhat

@@ -336,6 +336,12 @@ def test_the_only_column_that_can_be_a_score_of_a_crowd_is_it(tmp_path, item, ra
     )
 
 
+def test_tables_of_mechanical_turk_have_their_roles(tmp_path):
+    columns = {"Answer.harm": lambda i, r: (i + r) % 5, "HITId": lambda i, r: f"h{i}{r}"}
+    _, study = crowd(tmp_path, item="Input.text", rater="WorkerId", **columns)
+    assert study["roles"] == {"item": "Input.text", "rater": "WorkerId", "score": "Answer.harm"}
+
+
 def test_flags_of_safety_have_the_good_one_first(tmp_path):
     _, study = crowd(tmp_path, is_safe=lambda i, r: ("No", "Yes")[(i + r) % 2])
     assert study["scale"] == {"kind": "categorical", "levels": ["Yes", "No"]}

@@ -75,6 +75,7 @@ MARKS = {
     "promptfoo": ("evalId", "results"),
     "deepeval": ("testCases",),
     "every-eval-ever": ("schema_version", "evaluation_id"),
+    "inspect": ("eval",),
 }
 # Either stands in a list of JSON that Label Studio exports.
 LABEL_STUDIO = ('"annotations"', '"annotation_id"')
@@ -219,7 +220,7 @@ def detect_format(path: Path) -> str | None:
         return "label-studio" if any(mark in start for mark in LABEL_STUDIO) else None
     first = (start.splitlines() or [""])[0]
     if path.suffix == ".json":
-        return _find_marks(MARKS, start) or "inspect"
+        return _find_marks(MARKS, start)
     if path.suffix == ".jsonl":
         return _find_marks(LINE_MARKS, first)
     if path.suffix == ".eval":

@@ -127,6 +127,7 @@ def test_objects_may_lie_deep_in_one_another(tmp_path):
     [
         ('[{"a.b": 1, "a": {"b": 2}}]', "key 'a.b' stands twice"),
         ("[1]", "no list of JSON objects, such as one for each rating"),
+        ('{"a": [{"b": 1}]}', "no list of JSON objects, such as one for each rating"),
         ('"a"', "no list of JSON objects, such as one for each rating"),
     ],
 )
