@@ -7,8 +7,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.indicators import define_sub_indices
 from sharpbayes.analysis.limited_metrics import CATEGORY
-from sharpbayes.analysis.profile_plan import ProfilePlan, define_sub_indices
+from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import keeps_tolerance
 from sharpbayes.metrics.panel.missingness import (
     fill_bounds,

@@ -7,25 +7,27 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.indicators import (
+    define_sub_indices,
+    normalise_scores,
+    normalise_trials,
+    tabulate_indicators,
+)
 from sharpbayes.analysis.limited_metrics import CATEGORY
 from sharpbayes.analysis.repeated_answers import apply_by_answers
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.data import panel as panel_data
-from sharpbayes.data.reversed_scores import find_reversed
 from sharpbayes.errors import DataError, Diagnostic, format_list, format_percent
 from sharpbayes.metrics.panel.evidence import effective_prompts, fewest_prompts, tail_prompts
-from sharpbayes.metrics.panel.normalisation import normalise, reverse
-from sharpbayes.metrics.panel.pooling import mean_trials
 from sharpbayes.metrics.panel.profile import profile
 from sharpbayes.metrics.panel.risk import panel
-from sharpbayes.metrics.panel.sub_index import SubIndex, SubIndexPart, sub_indices
+from sharpbayes.metrics.panel.sub_index import sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.population import PopulationWeights, shares_around
 from sharpbayes.metrics.stats.resampling import nested_bootstrap_counts
 from sharpbayes.spec.consistency import policy_for
-from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.weights import Weights
 
 INTERVAL_NOTE = (
@@ -33,7 +35,6 @@ INTERVAL_NOTE = (
     "model; they contain the sampling of prompts{and_samples}, not the choice of judges or noise "
     "in their ratings."
 )
-BLOCK_SCORES = 1_000_000  # Normalised at a time: those of many models are the largest array.
 KINDS = {"studentized": "studentized", "bca": "BCa", "percentile": "percentile"}
 
 
@@ -254,22 +255,14 @@ class ProfilePlan:
 def build_profile_plan(study: PanelStudy) -> ProfilePlan:
     """Return how the scores of a study are profiled under its weights."""
     spec, weights, scores = study.panel, study.weights.spec, study.scores
-    refusal = [name for name, indicator in spec.full_indicators.items() if indicator.refusal]
-    sub_index, refusals = [], []
-    definitions, missing = define_sub_indices(spec, weights), weights.indicators.missing
-    size = max(1, BLOCK_SCORES * scores.sizes["model"] // max(scores["score"].size, 1))
-    for start in range(0, scores.sizes["model"], size):
-        normalised = normalise_scores(spec, scores.isel(model=slice(start, start + size)))
-        sub_index.append(sub_indices(normalised, definitions, missing=missing))
-        refusals.append(normalised.sel(indicator=refusal))
-    judge_sub_index = xr.concat(sub_index, "model")
+    judge_sub_index, refusals = tabulate_indicators(spec, weights, scores)
     pooled = panel_data.list_pooled_judges(spec, list(scores["judge"].to_numpy()))
     policy = policy_for(study.spec, weights)
     check_weighted_labels(study)
     return ProfilePlan(
         table=_tabulate(judge_sub_index.sel(judge=pooled), study),
         judge_sub_index=judge_sub_index,
-        refusals=xr.concat(refusals, "model"),
+        refusals=refusals,
         study=study,
         policy=xr.DataArray(list(policy.values()), {"dimension": list(policy)}, "dimension"),
         shares=_category_shares(study),
@@ -351,38 +344,6 @@ def _category_shares(study: PanelStudy) -> xr.DataArray | None:
     if shares is None:
         return None
     return xr.DataArray(list(shares.values()), {"category": list(shares)}, "category")
-
-
-def normalise_scores(spec: Panel, scores: xr.Dataset) -> xr.DataArray:
-    """Return normalised indicators in [0, 1], larger meaning more harm, the mean of all trials."""
-    return mean_trials(normalise_trials(spec, scores))
-
-
-def normalise_trials(spec: Panel, scores: xr.Dataset) -> xr.DataArray:
-    """Return normalised indicators in [0, 1] of every trial, larger meaning more harm."""
-    normalised = normalise(scores["score"], panel_data.tabulate_normalised(spec, scores))
-    where = find_reversed(spec, scores)
-    # Most indicators are reversed nowhere; they are left as they are.
-    rows = np.flatnonzero(where.any("prompt"))
-    if rows.size:
-        selected = {"indicator": rows}
-        normalised[selected] = reverse(normalised[selected], where=where[rows])
-    return normalised
-
-
-def define_sub_indices(spec: Panel, weights: Weights) -> tuple[SubIndex, ...]:
-    """The indicator groups of the study with the coefficients of the weights."""
-    definitions = []
-    for dimension in spec.dimensions:
-        named = dimension.named_parts
-        weight = weights.parts[dimension.name] if len(named) > 1 else dict.fromkeys(named, 1.0)
-        parts = tuple(
-            SubIndexPart(name, part.reduction, part.indicators, weight[name])
-            for name, part in named.items()
-        )
-        amplifiers = ((name, weights.amplify[dimension.name][name]) for name in dimension.amplify)
-        definitions.append(SubIndex(dimension.name, parts, tuple(amplifiers)))
-    return tuple(definitions)
 
 
 def _tabulate(sub_index: xr.DataArray, study: PanelStudy) -> xr.Dataset:

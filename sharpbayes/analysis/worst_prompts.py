@@ -3,7 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.profile_plan import ProfilePlan, normalise_scores
+from sharpbayes.analysis.indicators import normalise_scores
+from sharpbayes.analysis.profile_plan import ProfilePlan
 
 # Prompts of a model that are kept, the worst first.
 MAX_PROMPTS = 5

@@ -38,6 +38,8 @@ from sharpbayes.storage.precision import round_draws, round_to_digits
 REPORTED_ISSUES = 5
 # Significant binary digits of the log-likelihood of a rating, which is exact to 0.4% of its value.
 LOG_LIKELIHOOD_DIGITS = 8
+# Dimensions of a scale are `score_rating` and so on: a column of such a name labels no rating.
+OF_SCALES = ("rating", "cutpoint", "gap")
 
 
 def fit_ratings(
@@ -256,7 +258,7 @@ def _rating_labels(ratings: Ratings, design: Design) -> dict[str, dict[str, Any]
                 np.append(factor.labels, "")[factor.codes[scale.rows]],
             )
             for column, factor in ratings.factors.items()
-            if column != "scale"
+            if column != "scale" and dim_name(column) not in OF_SCALES
         }
         for scale in design.scales
     }

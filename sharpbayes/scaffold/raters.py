@@ -23,7 +23,8 @@ from sharpbayes.scaffold.logs import LogTable
 
 # Fewer columns may be two properties of an item.
 MIN_RATERS = 3
-IMPORT_ID = '{"ImportId"'
+# How the last of so many rows above the answers of a survey begins.
+IMPORT_ID, MAX_QUESTIONS = '{"ImportId"', 5
 
 
 def melt_wide(table: LogTable) -> LogTable:
@@ -70,8 +71,9 @@ def melt_items(table: LogTable, declared: Mapping[str, str]) -> LogTable:
 
 def _drop_questions(data: pd.DataFrame) -> pd.DataFrame:
     """Leave out the rows down to that of ids, which Qualtrics writes above the answers."""
-    is_id = data.astype(str).apply(lambda column: column.str.startswith(IMPORT_ID)).any(axis=1)
-    return data[int(is_id.to_numpy().argmax()) + 1 :] if is_id.any() else data
+    rows = data.head(MAX_QUESTIONS).to_numpy()
+    is_id = [any(str(cell).startswith(IMPORT_ID) for cell in row) for row in rows]
+    return data[is_id.index(True) + 1 :] if any(is_id) else data
 
 
 def find_raters(data: pd.DataFrame, item: str) -> list[str]:

@@ -42,8 +42,7 @@ def melt_scores(table: LogTable, declared: Mapping[str, str]) -> LogTable:
     roles = infer_roles(data, ("model", "prompt"), declared)
     unit = "judge" if "model" in roles else "model"
     is_crowd = unit == "model" and "prompt" not in roles and infer_roles(data, ("item",), {})
-    words = data[[name for name in data.columns if not is_number(data[name])]]
-    if is_crowd or unit in declared or infer_roles(words, (unit,), {}):
+    if is_crowd or unit in declared or _is_named(data, unit):
         return table
     free = data[[name for name in data.columns if name not in declared.values()]]
     grid = find_grid(free, unit)
@@ -58,6 +57,13 @@ def melt_scores(table: LogTable, declared: Mapping[str, str]) -> LogTable:
         assumptions=(*table.assumptions, assumption),
         is_rewritten=True,
     )
+
+
+def _is_named(data: pd.DataFrame, unit: str) -> bool:
+    """Tell whether a column names the judge or model, by words or, as ``judge``, by numbers."""
+    words = data[[name for name in data.columns if not is_number(data[name])]]
+    plain = [name for name in map(str, data.columns) if name.lower() in WORDS[unit]]
+    return bool(plain or infer_roles(words, (unit,), {}))
 
 
 def find_grid(data: pd.DataFrame, unit: str) -> Grid:

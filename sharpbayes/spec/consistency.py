@@ -30,6 +30,7 @@ NAMES_OF_RESULTS = {
     "scale": "scales",
     "chain": "chains",
     "draw": "draws",
+    "score": "scores",
 }
 # Roles that may have the column of another one: a prompt that is its own text or its own category,
 # and items that are named by the order in which they were rated.
@@ -273,7 +274,7 @@ def _name_clashes(model: Model, columns: Sequence[str]) -> Iterator[Located]:
     groups = [column for column in columns if column.startswith("group:")]
     for path, column in model.columns:
         for name in groups if column == ANY_GROUP else [column]:
-            plain = name.removeprefix("group:")
+            plain = name.removeprefix("group:").replace("/", "_")
             owner = owners.setdefault(plain, name)
             if owner != name:
                 meaning = NAMES_OF_RESULTS.get(plain, f"{owner!r}")

@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from sharpbayes.analysis import indicators
+from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.analysis.study import read_study
 from sharpbayes.errors import DataError, SpecError
+from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results, save_results
 from tests.panels import JUDGES, frame, measured, profiled
 from tests.references.coverage_bootstrap import bootstrap_profiles
@@ -486,3 +490,14 @@ def test_no_lower_bound_of_a_tail_is_below_that_of_the_mean():
     is_raised = of_tail < lower["mean"]
     assert is_raised.any()
     xr.testing.assert_equal(lower["cvar"].where(~is_raised), of_tail.where(~is_raised))
+
+
+def test_models_are_the_same_whatever_number_is_computed_at_a_time(monkeypatch):
+    study = read_study(load_study("quickstart"))
+    whole = build_profile_plan(study)
+    monkeypatch.setattr(indicators, "BLOCK_SCORES", 1)
+    one_by_one = build_profile_plan(study)
+    for name in ("judge_sub_index", "refusals"):
+        xr.testing.assert_identical(getattr(one_by_one, name), getattr(whole, name))
+    # The last bits of sums depend on the order in memory.
+    assert one_by_one.judge_sub_index.to_numpy().strides == whole.judge_sub_index.to_numpy().strides

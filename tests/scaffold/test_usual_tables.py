@@ -168,6 +168,7 @@ def test_columns_of_models_are_turned_into_rows(tmp_path, suffix):
     "columns",
     [
         {"comment": "prompt", "gpt-4o": "score", "claude-3": "score", "human": "score"},
+        {"model": "model", "prompt": "prompt", "annotator": "number", "human_score": "score"},
         {
             "model": "model",
             "prompt": "prompt",

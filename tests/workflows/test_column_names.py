@@ -45,8 +45,8 @@ replicates = 20
 FEW = (*SMALL, "crowd.permutations=9")
 
 
-def write_crowd(folder, column):
-    """The shipped crowd, one of whose columns of raters has another name."""
+def write_crowd(folder, column, *, of_items="violation"):
+    """The shipped crowd, of whose columns one of raters and one of items have other names."""
     source = find("studies", "quickstart_crowd").parent
     for path in source.glob("quickstart_crowd*"):
         shutil.copy(path, folder)
@@ -54,9 +54,13 @@ def write_crowd(folder, column):
     raters.rename(columns={"gender": column}).to_csv(
         folder / "quickstart_crowd_raters.csv", index=False
     )
+    items = pd.read_csv(folder / "quickstart_crowd_items.csv")
+    items.rename(columns={"violation": of_items}).to_csv(
+        folder / "quickstart_crowd_items.csv", index=False
+    )
     study = folder / "quickstart_crowd.toml"
     text = study.read_text(encoding="utf-8").replace('"gender"', f'"{column}"')
-    study.write_text(text, encoding="utf-8")
+    study.write_text(text.replace('"violation"', f'"{of_items}"'), encoding="utf-8")
     return load_study(study, overrides=FEW)
 
 
@@ -96,12 +100,20 @@ def test_groups_of_raters_are_read_back_as_they_were(column, tmp_path):
 def test_a_fit_has_groups_of_a_column_with_a_slash(tmp_path):
     assert dim_name("group:Race/Ethnicity") == "Race_Ethnicity"
     column = "Race/Ethnicity"
-    results = as_converged(read_back(fit(write_crowd(tmp_path, column)), tmp_path / "fit.nc"))
+    # The dimension of ratings is `score_rating`; columns of that name label none.
+    files = write_crowd(tmp_path, column, of_items="rating")
+    results = as_converged(read_back(fit(files), tmp_path / "fit.nc"))
     assert "location_Race_Ethnicity" in results["posterior"]
     assert f"{column}=Woman" in page_text(results)
     plan = plan_next(results, costs={"rating": 0.1, "rater": 5.0}, number=3)
     assert {row[column] for row in next_rows(plan)} <= {"Woman", "Man"}
     assert column in next_table(plan).header
+
+
+@pytest.mark.parametrize("column", ["score", "draw", "item"])
+def test_a_model_has_no_term_by_a_column_with_a_name_of_results(column, tmp_path):
+    with pytest.raises(SpecError, match=f"the name '{column}' is that of .* in results of a fit"):
+        write_crowd(tmp_path, column)
 
 
 def test_columns_of_a_panel_may_have_any_name(tmp_path):
