@@ -35,9 +35,18 @@ ID_WORDS = {"id", "name", "key", "uid", "uuid", "code", "index", "number", "no",
 SCORE_WORDS = ("score", "rating", "value")
 # Stands for the data file in errors about its columns, until what reads the file names it.
 UNNAMED = "init"
-# Names of ids by which programs call a prompt (Inspect) and a participant (Qualtrics), with how
-# unlikely they are beside other names.
-IDS = {"sample id": (("prompt", "item"), 0), "response id": (("rater",), len(KNOWN))}
+# How programs and forms call a prompt (Inspect), a participant (Qualtrics) and who scored, with how
+# unlikely that is beside other names.
+SCORED_BY = ("rated", "scored", "judged", "graded", "reviewed", "labelled", "labeled", "annotated")
+SCORERS = ("your name", "your email", "email", "email address", *(f"{x} by" for x in SCORED_BY))
+USUAL = {
+    "sample id": (("prompt", "item"), 0),
+    "response id": (("rater",), len(KNOWN)),
+    **dict.fromkeys(SCORERS, (("judge", "rater"), len(KNOWN))),
+}
+# Words that make `n_judges` a count of judges.
+COUNTS = {"n", "num", "number", "count"}
+COUNTED = ("model", "prompt", "judge", "item", "rater")
 # Numbers that are no scores by their name.
 MEASURES = {
     *("token", "tokens", "latency", "second", "seconds", "ms", "time", "duration", "cost", "price"),
@@ -187,16 +196,17 @@ def _refuse_scores_of_judges(data: pd.DataFrame, names: list[str]) -> None:
 def _rank(name: str, role: str) -> tuple[int, int, bool] | None:
     """How unlikely a column has a role: further words, the word itself, no id; None if not."""
     words = split_name(name)
-    if " ".join(words) in IDS:
-        roles, further_words = IDS[" ".join(words)]
+    if " ".join(words) in USUAL:
+        roles, further_words = USUAL[" ".join(words)]
         return (further_words, len(KNOWN), False) if role in roles else None
+    is_count = role in COUNTED and len(words) > 1 and words[0] in COUNTS  # "n_judges"
     plain = strip_id(words)
     if role in ("trial", "sample") and {*plain} & JUDGING and plain[-1] in REPEATS:
         return (len(plain), 0, False) if role == "trial" else None  # "scorer epoch", "judge run"
     last, judges = next(reversed(plain), ""), [word for word in plain if word in WORDS["judge"]]
     if role == "model" and last in VERSIONS and {*plain} & {*WORDS["model"]}:
         return (len(plain), len(KNOWN), plain == words)
-    if role == "item" and judges and last in REMARKS:  # "grader comment"
+    if is_count or (role == "item" and judges and last in REMARKS):  # "grader comment"
         return None
     if role in ("model", "judge") and judges and last in WORDS["model"]:  # "judge model"
         last = judges[0]

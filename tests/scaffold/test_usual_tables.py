@@ -60,6 +60,20 @@ def start(folder, **columns):
             {"release": "model", "prompt.text": "prompt", "harm": "score"},
             {"model": "release", "prompt": "prompt.text"},
         ),
+        (
+            {
+                "Which model?": "model",
+                "Which prompt?": "prompt",
+                "Your name": "judge",
+                "h": "score",
+            },
+            {"model": "Which model?", "prompt": "Which prompt?", "judge": "Your name"},
+        ),
+        (
+            {"model": "model", "id": "number", "n_judges": "judge", "scored by": "judge"}
+            | {"harm": "score"},
+            {"model": "model", "prompt": "id", "judge": "scored by"},
+        ),
         ({"engine": "model", "query": "prompt", "level": "words"}, {"model": "engine"}),
         (
             {"llm": "model", "test_case": "number", "result": "verdict", "evaluator": "judge"},
