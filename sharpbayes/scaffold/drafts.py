@@ -22,6 +22,7 @@ from sharpbayes.scaffold.inference import (
 )
 from sharpbayes.scaffold.labels import LABELS, choose_labels, find_unsafe, list_label_columns
 from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.prompts import describe_prompt, find_prompt
 from sharpbayes.spec.crowd import MODEL_OF_LABELS, NOBODY_OUTSIDE
 from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.schema import describe_field
@@ -208,7 +209,10 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
         roles[role], data[name] = name, values
         draft.assume("panel.data", assumption)
 
-    if "prompt" not in roles:
+    if "prompt" not in roles and (name := find_prompt(data, roles)):
+        roles["prompt"] = name
+        draft.assume("panel.roles", describe_prompt(name))
+    elif "prompt" not in roles:
         numbers = [str(row) for row in range(1, len(data) + 1)]
         add("prompt", numbers, "no column names the prompt: every row counts as its own prompt")
     if "judge" not in roles:

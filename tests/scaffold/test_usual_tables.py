@@ -12,6 +12,7 @@ from sharpbayes.errors import DataError, join_names
 from sharpbayes.scaffold.column_names import quote
 from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.merged_cells import fill_merged
+from sharpbayes.scaffold.prompts import find_prompt
 from sharpbayes.scaffold.raters import melt_items
 from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.study_file import write_study
@@ -250,6 +251,38 @@ def test_data_frames_of_inspect_have_their_roles(tmp_path):
     panel = tomllib.loads((tmp_path / "study.toml").read_text(encoding="utf-8"))["panel"]
     assert panel["roles"]["prompt"] == "id"
     assert [*panel["indicators"]] == ["score_refusal_free"]
+
+
+def test_a_column_that_pairs_models_is_the_prompt_where_none_is_named_so(tmp_path):
+    columns = {"model": "model", "Was gefragt wurde": "prompt", "Antwort": "text", "harm": "score"}
+    assumed, panel = start(tmp_path, **columns)
+    assert panel["roles"]["prompt"] == "Was gefragt wurde"
+    assert assumed[0] == (
+        'no column is named as the prompt; "Was gefragt wurde" is taken as it, because each model '
+        "has one row for each of its values"
+    )
+    assert check(load_study(tmp_path / "study.toml")).counts["prompt"] == PROMPTS
+
+
+@pytest.mark.parametrize(
+    ("columns", "judges"),
+    [
+        ({"asked": "prompt"}, 2),  # each judge has a row of its own, which no column names
+        ({"answer": "text"}, 1),  # no value is that of several models
+        ({"position": "number"}, 1),  # a number of rows by its name
+    ],
+)
+def test_other_columns_are_no_prompts(columns, judges):
+    table = {"model": KINDS["model"]} | {name: KINDS[kind] for name, kind in columns.items()}
+    table = pd.concat([pd.DataFrame(table).astype(str)] * judges)
+    assert find_prompt(table, {"model": "model"}) == ""
+
+
+def test_judges_have_rows_of_their_own_for_a_prompt():
+    table = pd.DataFrame({"model": KINDS["model"], "asked": KINDS["prompt"]})
+    table = pd.concat([table.assign(judge=judge) for judge in "jk"])
+    assert find_prompt(table, {"model": "model", "judge": "judge"}) == "asked"
+    assert find_prompt(table.replace("How do I 3?", ""), {"model": "model"}) == ""
 
 
 def test_people_among_the_judges_are_asked_about(tmp_path):

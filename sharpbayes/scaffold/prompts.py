@@ -1,0 +1,48 @@
+"""The prompt of a panel where no column is named as it."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from sharpbayes.scaffold.column_names import MEASURES, quote, split_name
+
+# What tells rows of one prompt and model apart.
+WITHIN = ("judge", "sample", "trial", "indicator")
+# So large a share of the values stands in rows of several models.
+MIN_SHARED = 0.5
+
+
+def find_prompt(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
+    """Return the column of which each model has one row for each value; empty without one.
+
+    Most of its values are those of several models, as of prompts that all were given. Of several
+    such columns it is that with the most values. Judges, samples and indicators have rows of their
+    own.
+
+    >>> table = pd.DataFrame({"model": ["a", "a", "b", "b"], "request": ["x", "y", "x", "y"],
+    ...                       "answer": ["1", "2", "3", "4"], "harm": [0, 1, 1, 1]})
+    >>> find_prompt(table, {"model": "model"})
+    'request'
+    """
+    key = [roles["model"], *(roles[role] for role in WITHIN if role in roles)]
+    used = {*key, roles.get("score")}
+    free = [str(name) for name in data.columns if name not in used]
+    free = [name for name in free if not MEASURES & {*split_name(name)}]
+    prompts = [name for name in free if _is_prompt(data, name, key)]
+    return max(prompts, key=lambda name: data[name].nunique(), default="")
+
+
+def _is_prompt(data: pd.DataFrame, name: str, key: list[str]) -> bool:
+    """Tell whether a column is filled, has one row of each key, and values of several models."""
+    if (data[name].astype(str).str.strip() == "").any() or data.duplicated([*key, name]).any():
+        return False
+    models = data.groupby(name, observed=True)[key[0]].nunique()
+    return len(models) > 1 and float((models > 1).mean()) >= MIN_SHARED
+
+
+def describe_prompt(name: str) -> str:
+    """Return what is assumed where a column is taken as the prompt."""
+    return (
+        f"no column is named as the prompt; {quote(name)} is taken as it, because each model has "
+        "one row for each of its values"
+    )
