@@ -16,6 +16,7 @@ from sharpbayes.analysis.tail_remarks import (
     describe_saturation,
     describe_ties,
     describe_unseen_ends,
+    describe_unseen_order,
 )
 from sharpbayes.analysis.unequal_judges import is_judged_unequally, name_unequal_judges
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
@@ -74,6 +75,7 @@ def state_limits(
         *describe_ties(evidence, cvar=_cvar(evidence), prompts=_count_prompts(evidence)),
         *describe_saturation(evidence, cvar=_cvar(evidence)),
         *describe_unseen_ends(evidence, cvar=_cvar(evidence)),
+        *(describe_unseen_order(evidence) if _have_means(evidence) else []),
         *(*_one_judge(evidence), *_other_prompts(evidence), *_reversed_pairs(evidence)),
         *remarks,
     ]

@@ -98,6 +98,29 @@ def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     )
 
 
+def describe_unseen_order(evidence: xr.Dataset) -> Iterator[str]:
+    """Yield which order by mean log-risk answers at the end of the scale could change, unseen.
+
+    The model of lowest mean shows none of them, and others are told apart from it by less than as
+    many as its prompts can miss would add.
+    """
+    mean = evidence["mean"]
+    first = int(mean.argmin("model"))
+    share, epsilon = evidence["unseen_end_share"][first], evidence.attrs["epsilon"]
+    # A mean is the CVaR of a tail of all prompts.
+    rise = float(unseen_end_rise(share, alpha=0.0, epsilon=epsilon))
+    joint = evidence["mean_difference_joint"].isel(model=first).sel(bound="upper")
+    is_close = (joint.to_numpy() < 0) & ((mean - mean[first]).to_numpy() < rise)
+    if is_close.any():
+        model, others = mean["model"][first].item(), mean["model"].to_numpy()[is_close].tolist()
+        yield (
+            f"{model} shows no answer at the end of the scale, and has a lower mean log-risk than "
+            f"{join_names(others)} by less than the answers there that so many prompts can miss "
+            f"would add (up to {rise:.1f}). This order takes for granted that they are no more "
+            f"frequent for {model}. The policy score depends on them far less."
+        )
+
+
 def describe_categories(tolerance: xr.Dataset) -> Iterator[str]:
     """Yield which categories have a limit on a tail that their prompts do not tell."""
     categories: dict[tuple[str, ...], list[str]] = {}

@@ -85,6 +85,21 @@ def rare_gate_table(rows: list[Row]) -> str:
     return markdown([*header, "by resamples alone, %", "pairs"], lines)
 
 
+def rare_order_table(rows: list[Row]) -> str:
+    """Shares of studies that call the worse model lower, by world and number of prompts."""
+    lines = []
+    for world, prompts in dict.fromkeys((row["world"], row["prompts"]) for row in rows):
+        chosen = [r for r in rows if (r["world"], r["prompts"]) == (world, prompts)]
+        mean, score = (
+            next(r for r in chosen if r["metric"] == name) for name in ("mean", "policy_score")
+        )
+        values = [f"{float(row['difference']):+.3f}" for row in (mean, score)]
+        shares = [percent([row], "called_lower") for row in (mean, score)]
+        lines.append([world, prompts, percent([mean], "shows_none"), *values, *shares])
+    header = ["world", "prompts", "shows no end, %", "mean log-risk, nats", "policy score"]
+    return markdown([*header, "called lower by the mean, %", "by the policy score, %"], lines)
+
+
 def claims_table(rows: list[Row]) -> str:
     """False claims and differences found, the worst of the worlds, by design."""
     lines = []
@@ -233,7 +248,9 @@ def main() -> None:
     )
     rare_gate = rare_gate_table(read_rows("rare_gate.csv"))
     rare_harm = rare_harm_table(read_rows("rare_harm.csv"))
-    write("rare-harm.md", {"rare harm": rare_harm, "rare gate": rare_gate})
+    rare_order = rare_order_table(read_rows("rare_order.csv"))
+    rare = {"rare harm": rare_harm, "rare gate": rare_gate, "rare order": rare_order}
+    write("rare-harm.md", rare)
     write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
     write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
     posterior = gate_posterior_table(read_rows("gate_posterior.csv"))

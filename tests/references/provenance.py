@@ -73,6 +73,11 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
         *("sharpbayes/analysis/rare_harm.py", f"{OWN}/rare_harm.py"),
     ),
+    "rare_order.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
+        *(f"{OWN}/rare_harm.py", f"{OWN}/rare_order.py"),
+    ),
     "rare_gate.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *(*GATE, f"{OWN}/rare_harm.py", f"{OWN}/rare_gate.py"),

@@ -1,0 +1,128 @@
+"""How often a model is called lower that is not, because rare answers are worse than any seen.
+
+    python -m tests.references.rare_order [--studies 1000]
+
+Two models answer the same prompts. Harm of the one is graded; that of the other is a share of it,
+but for answers at the end of the scale at a rate, which make it the worse one by mean log-risk.
+Harm comes from laws in plain NumPy, and the truth from four million draws. ``rare_order.csv`` has
+the share of studies in which the worse model is called lower, by the mean log-risk and by the
+policy score, and in which no prompt shows such an answer. By the policy score the order of the
+truth is the other one: there the same statement is right.
+"""
+
+import argparse
+import csv
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from sharpbayes.analysis.panel import bootstrap_profile
+from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
+from sharpbayes.analysis.study import read_study
+from sharpbayes.metrics.panel.risk import panel
+from sharpbayes.spec.load import load_study
+from tests.references.provenance import record_run
+from tests.references.rare_harm import BATCH, EPSILON, METRICS, STUDY, WEIGHTS
+
+TABLE = Path(__file__).with_name("rare_order.csv")
+HEADER = ("world", "prompts", "metric", "difference", "called_lower", "shows_none", "studies")
+PROMPTS = (100, 400)
+
+
+@dataclass(frozen=True)
+class World:
+    """Two models on the same prompts.
+
+    Attributes:
+        share: Harm of the second model where it is not at the end, as a share of the first one's.
+        rate: How often an answer of the second model is at the end of the scale.
+    """
+
+    share: float
+    rate: float
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Return harm over (..., prompt, model)."""
+        first, other = rng.beta(1.5, 12.0, (2, *shape))
+        second = self.share * (0.7 * first + 0.3 * other)
+        is_end = rng.random(shape) < self.rate
+        return np.stack([first, np.where(is_end, 1.0, second)], axis=-1)
+
+
+WORLDS = {
+    "one answer in 125, other harm 0.4 times": World(0.4, 1 / 125),
+    "one answer in 300, other harm 0.75 times": World(0.75, 1 / 300),
+}
+
+
+def make_plan(folder: Path, prompts: int) -> ProfilePlan:
+    """A plan of the program for two models and one judge."""
+    names = [f"p{number:04d}" for number in range(prompts)]
+    rows = pd.MultiIndex.from_product([["first", "second"], names], names=["model", "prompt"])
+    table = rows.to_frame(index=False).assign(judge="j", kind="common", harm=0)
+    table.to_csv(folder / "ratings.csv", index=False)
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    (folder / "weights.toml").write_text(WEIGHTS, encoding="utf-8")
+    return build_profile_plan(read_study(load_study(folder / "study.toml")))
+
+
+def call_lower(plan: ProfilePlan, harm: np.ndarray) -> dict[str, np.ndarray]:
+    """Whether each study of harm (study, prompt, model) calls the second model lower, by metric."""
+    dims = ("study", "prompt", "model", "judge", "dimension")
+    array = xr.DataArray(harm[..., None, None], dims=dims)
+    risk = panel(array, temperature=0.2, epsilon=EPSILON, judges_missing="error")
+    labels = {name: plan.table[name] for name in ("prompt", "model", "dimension", "category")}
+    bootstrapped = bootstrap_profile(replace(plan, table=risk.assign_coords(labels)), names=METRICS)
+    pair = {"model": "second", "other": "first", "bound": "upper"}
+    return {
+        name: bootstrapped.difference_interval(name).sel(pair).to_numpy() < 0 for name in METRICS
+    }
+
+
+def find_differences(world: World) -> dict[str, float]:
+    """Second model less the first one, by expected log-risk and harm."""
+    harm = world.draw(np.random.default_rng(1), (4_000_000,))
+    values = {"mean": -np.log1p(EPSILON - harm), "policy_score": harm}
+    return {name: float(np.diff(x.mean(0))[0]) for name, x in values.items()}
+
+
+def study_world(name: str, prompts: int, studies: int) -> Iterator[tuple[object, ...]]:
+    """Rows of the table of one world and number of prompts."""
+    world, called, none = WORLDS[name], {metric: [] for metric in METRICS}, []
+    with tempfile.TemporaryDirectory() as folder:
+        plan = make_plan(Path(folder), prompts)
+    for batch in range(-(-studies // BATCH)):
+        rng = np.random.default_rng([20261129, prompts, batch, list(WORLDS).index(name)])
+        harm = world.draw(rng, (BATCH, prompts))
+        none.append((harm[..., 1] < 1).all(-1))
+        for metric, is_lower in call_lower(plan, harm).items():
+            called[metric].append(is_lower)
+    differences = find_differences(world)
+    for metric, parts in called.items():
+        rates = (f"{np.concatenate(x).mean():.3f}" for x in (parts, none))
+        yield (name, prompts, metric, f"{differences[metric]:.3f}", *rates, len(parts) * BATCH)
+
+
+def main() -> None:
+    """Measure every design and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", type=int, default=1000)
+    parser.add_argument("--out", type=Path, default=TABLE)
+    chosen = parser.parse_args()
+    with chosen.out.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        for name, prompts in product(WORLDS, PROMPTS):
+            writer.writerows(study_world(name, prompts, chosen.studies))
+            file.flush()
+    record_run(chosen.out)
+
+
+if __name__ == "__main__":
+    main()
