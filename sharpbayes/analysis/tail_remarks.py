@@ -101,8 +101,8 @@ def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
 def describe_unseen_order(evidence: xr.Dataset) -> Iterator[str]:
     """Yield which order by mean log-risk answers at the end of the scale could change, unseen.
 
-    The model of lowest mean shows none of them, and others are told apart from it by less than as
-    many as its prompts can miss would add.
+    The model of lowest mean shows none of them, and others are distinguishable from it by less than
+    as many as its prompts can miss would add.
     """
     mean = evidence["mean"]
     first = int(mean.argmin("model"))
