@@ -17,7 +17,6 @@ from sharpbayes.analysis.expert_agreement import (
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.analysis.target_population import population_group, share_group
 from sharpbayes.data.crowd import CrowdData
-from sharpbayes.data.variable_names import encode_column
 from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.crowd.cohesion import cohesion
@@ -207,8 +206,7 @@ def _rater_scores(study: CrowdStudy) -> RaterScores:
 
 def _rater_coords(data: CrowdData) -> dict[str, object]:
     """Raters by name, with the columns that groups are made of."""
-    columns = {f"group:{encode_column(n)}": ("rater", x) for n, x in data.rater_columns.items()}
-    return {"rater": list(data.rater.labels), **columns}
+    return {"rater": list(data.rater.labels), **data.group_coords}
 
 
 def _measure_items(study: CrowdStudy) -> xr.Dataset:

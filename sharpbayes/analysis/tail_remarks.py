@@ -87,9 +87,7 @@ def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     names = unseen["model"].to_numpy().tolist()
     clause = "its interval takes" if len(names) == 1 else "their intervals take"
     share, rise = (float(unseen[f"unseen_end_{name}"].max()) for name in ("share", "rise"))
-    # A mean is the CVaR of a tail of all prompts.
-    epsilon = evidence.attrs["epsilon"]
-    of_mean = float(unseen_end_rise(unseen["unseen_end_share"].max(), alpha=0.0, epsilon=epsilon))
+    of_mean = _rise_of_mean(unseen, share)
     yield (
         f"No answer of {join_names(names)} is at the end of the scale, and {clause} for granted "
         f"that there is none. As many prompts show none even where up to {share:.1%} of all have "
@@ -106,9 +104,7 @@ def describe_unseen_order(evidence: xr.Dataset) -> Iterator[str]:
     """
     mean = evidence["mean"]
     first = int(mean.argmin("model"))
-    share, epsilon = evidence["unseen_end_share"][first], evidence.attrs["epsilon"]
-    # A mean is the CVaR of a tail of all prompts.
-    rise = float(unseen_end_rise(share, alpha=0.0, epsilon=epsilon))
+    rise = _rise_of_mean(evidence, float(evidence["unseen_end_share"][first]))
     joint = evidence["mean_difference_joint"].isel(model=first).sel(bound="upper")
     is_close = (joint.to_numpy() < 0) & ((mean - mean[first]).to_numpy() < rise)
     if is_close.any():
@@ -119,6 +115,15 @@ def describe_unseen_order(evidence: xr.Dataset) -> Iterator[str]:
             f"would add (up to {rise:.1f}). This order takes for granted that they are no more "
             f"frequent for {model}. The policy score depends on them far less."
         )
+
+
+def _rise_of_mean(evidence: xr.Dataset, share: float) -> float:
+    """By how much such a share of answers at the end of the scale raises a mean log-risk.
+
+    A mean is the CVaR of a tail of all prompts.
+    """
+    epsilon = evidence.attrs["epsilon"]
+    return float(unseen_end_rise(xr.DataArray(share), alpha=0.0, epsilon=epsilon))
 
 
 def describe_categories(tolerance: xr.Dataset) -> Iterator[str]:

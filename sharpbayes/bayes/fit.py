@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.bayes.design.design import Design, Floats, dim_name, rating_dim
+from sharpbayes.bayes.design.design import Design, Floats, rating_dim
 from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.design.size import (
     MAX_LABELLED,
@@ -30,7 +30,7 @@ from sharpbayes.errors import format_list
 from sharpbayes.execution.progress import Phase, ProgressCallback
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.execution.threads import run_both, trim_memory
-from sharpbayes.spec.model import Model
+from sharpbayes.spec.model import Model, dim_name
 from sharpbayes.spec.study import Sampler
 from sharpbayes.storage.precision import round_draws, round_to_digits
 

@@ -29,6 +29,7 @@ from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.parquet import PARQUET, read_selected
 from sharpbayes.data.readers.paths import find_files
 from sharpbayes.data.readers.text_table import apply_dialect
+from sharpbayes.data.variable_names import encode_column
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
 
@@ -78,6 +79,12 @@ class CrowdData:
     item_text: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
     numbers: dict[str, UnitNumbers] = field(default_factory=dict)
     missing_by_rater: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @property
+    def group_coords(self) -> dict[str, tuple[str, NDArray[np.str_]]]:
+        """Columns of raters as results have them, over (rater)."""
+        columns = self.rater_columns.items()
+        return {f"group:{encode_column(name)}": ("rater", values) for name, values in columns}
 
 
 def read_crowd(

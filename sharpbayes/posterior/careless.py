@@ -20,7 +20,6 @@ from sharpbayes.analysis.target_population import (
 from sharpbayes.bayes.design.careless import RATER
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.bayes.predict.replication import rater_probability
-from sharpbayes.data.variable_names import encode_column
 from sharpbayes.metrics.crowd.reading import reading
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.posterior.crowd import replicate_scores, unknown_labels_note
@@ -123,7 +122,6 @@ def careless_raters_table(study: CrowdStudy, draws: ReplicateDraws) -> xr.Datase
     with np.errstate(invalid="ignore"):
         share, mean_of_group = count / raters, inside @ mean / raters
     data = study.data
-    columns = {f"group:{encode_column(n)}": ("rater", x) for n, x in data.rater_columns.items()}
     table = xr.Dataset(
         {
             **_read_flagged(study, flagged).data_vars,
@@ -142,7 +140,7 @@ def careless_raters_table(study: CrowdStudy, draws: ReplicateDraws) -> xr.Datase
             "group": member["group"].to_numpy(),
             "grouping": ("group", member["grouping"].to_numpy()),
             "bound": ["lower", "upper"],
-            **columns,
+            **data.group_coords,
         },
     )
     note = NOTE.format(limit=FLAGGED_FROM)

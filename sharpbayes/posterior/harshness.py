@@ -5,13 +5,14 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from sharpbayes.analysis.study import CrowdStudy
-from sharpbayes.bayes.design.design import Floats, dim_name
+from sharpbayes.bayes.design.design import Floats
 from sharpbayes.bayes.predict.replication import flatten_draws
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
 from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.posterior.replicates import ReplicateDraws
+from sharpbayes.spec.model import dim_name
 
 # Number of the random stream of the raters' weights.
 RATER_WEIGHTS = 0x41D7

@@ -8,8 +8,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import INDEX_TYPE, Index
-from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings, Term, dim_name
+from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings, Term
 from sharpbayes.bayes.predict.replication import draw_effects, latent_ratings
+from sharpbayes.spec.model import dim_name
 
 # Values in memory at once.
 BLOCK_VALUES = 4_000_000

@@ -7,12 +7,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sharpbayes.bayes.design.design import Floats, ScaleRatings, dim_name
+from sharpbayes.bayes.design.design import Floats, ScaleRatings
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.metrics.stats.draws import DRAWS, central_interval
 from sharpbayes.posterior.dependence_checks import dependence_checks, list_remedies
 from sharpbayes.posterior.replicates import Categories, ReplicateDraws, measure_draws
 from sharpbayes.posterior.study_metrics import StudyMetrics
+from sharpbayes.spec.model import dim_name
 
 # Largest probability of any false alarm over all checks of a study.
 FAMILYWISE = 0.05

@@ -58,7 +58,7 @@ def draft_frame(
     if section == "panel":
         draft_panel(draft, _find_panel(data, roles, decided), DATA)
     else:
-        main = find_crowd(fill_merged(LogTable(DATA, data), roles), roles)
+        main = find_crowd(LogTable(DATA, data), roles)
         main = replace(main, roles={**main.roles, **roles})
         _name_side_tables(decided, main.roles)
         others = [LogTable(name, read_table(path.parent, name)) for name in files if name != DATA]

@@ -1,7 +1,7 @@
 """Tables of a crowd with a column per rater or per item, recognised by their columns."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -129,7 +129,12 @@ def list_properties(data: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
     keys = [roles[role] for role in ("item", "rater") if role in roles]
     keys = [key for key in keys if data[key].duplicated().any()]
     names = [str(name) for name in data.columns if name not in keys]
-    return [name for name in names if any(inference.is_constant(data, name, key) for key in keys)]
+    return [name for name in names if _is_constant(data, name, keys)]
+
+
+def _is_constant(data: pd.DataFrame, name: str, keys: Iterable[str]) -> bool:
+    """Tell whether a column has one value for each value of one of the keys."""
+    return any(inference.is_constant(data, name, key) for key in keys)
 
 
 def find_only_score(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
@@ -149,7 +154,7 @@ def find_only_score(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
     scores = [
         name
         for name in free
-        if not any(inference.is_constant(data, name, roles[key]) for key in ("item", "rater"))
+        if not _is_constant(data, name, (roles["item"], roles["rater"]))
         and inference.infer_scale(data[name], named=True).scale is not None
     ]
     return scores[0] if len(scores) == 1 else ""

@@ -115,8 +115,7 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
         if log.layout in CROWD_LOGS:
             return draft_crowd(draft, log, ())
         return draft_panel(draft, log, copy)
-    main = fill_merged(main, roles)
-    panel = melt_scores(main, roles)
+    panel = melt_scores(fill_merged(main, roles), roles)
     panel_roles = infer_panel_roles(panel.data, roles)
     if "model" in panel_roles and "rater" not in roles:
         if last_word(panel_roles.get("judge", "")) in PEOPLE:
@@ -162,6 +161,7 @@ def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
         main = melt_wide(replace(main, roles=infer_roles(main.data, ["item"], declared)))
     if main.raters:
         return main
+    main = fill_merged(main, declared)
     main = replace(main, roles=infer_roles(main.data, CROWD_ROLES, declared))
     return _choose_score(main, declared)
 

@@ -8,7 +8,7 @@ from sharpbayes.spec.base import Spec
 from sharpbayes.spec.crowd import Crowd, CrowdLabels, ExpertLabels, ItemLabels
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.lines import KeyPath
-from sharpbayes.spec.model import Model
+from sharpbayes.spec.model import Model, dim_name
 from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import DEFAULT_WEIGHTS, Weights
@@ -274,7 +274,7 @@ def _name_clashes(model: Model, columns: Sequence[str]) -> Iterator[Located]:
     groups = [column for column in columns if column.startswith("group:")]
     for path, column in model.columns:
         for name in groups if column == ANY_GROUP else [column]:
-            plain = name.removeprefix("group:").replace("/", "_")
+            plain = dim_name(name)
             owner = owners.setdefault(plain, name)
             if owner != name:
                 meaning = NAMES_OF_RESULTS.get(plain, f"{owner!r}")

@@ -299,3 +299,11 @@ class Model(Spec):
     def numeric_columns(self) -> tuple[str, ...]:
         """Columns that are read as numbers, in the order of the file."""
         return tuple(dict.fromkeys(slope.column for slope in self.slope))
+
+
+def dim_name(column: str) -> str:
+    """Return the dimension of the levels of a column: ``gender`` for ``group:gender``.
+
+    Names of variables and dimensions of results have no slash.
+    """
+    return column.removeprefix("group:").replace("/", "_")

@@ -61,7 +61,7 @@ def mark_coordinates(data: xr.Dataset) -> xr.Dataset:
 def restore_coordinates(data: xr.Dataset) -> xr.Dataset:
     """Return data with the coordinates that :func:`mark_coordinates` made variables."""
     names = [name for name, variable in data.variables.items() if variable.attrs.pop(MARK, 0)]
-    return data.set_coords(names)
+    return data.set_coords(names) if names else data
 
 
 def write_tree(results: xr.DataTree, path: Path, encoding: Mapping[str, Encoding]) -> None:

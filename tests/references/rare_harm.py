@@ -13,7 +13,7 @@ studentized resamples alone.
 import argparse
 import csv
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -23,6 +23,7 @@ import pandas as pd
 import xarray as xr
 
 from sharpbayes.analysis.panel import bootstrap_profile
+from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.panel.risk import panel
@@ -127,15 +128,20 @@ def make_plan(folder: Path, prompts: int, *, weighted: bool) -> ProfilePlan:
     return build_profile_plan(read_study(load_study(folder / "study.toml")))
 
 
+def bootstrap_harm(plan: ProfilePlan, harm: np.ndarray) -> BootstrappedProfile:
+    """Profiles of harm over (study, prompt, model) by one judge, resampled by the program."""
+    dims = ("study", "prompt", "model", "judge", "dimension")
+    array = xr.DataArray(harm[..., None, None], dims=dims)
+    risk = panel(array, temperature=0.2, epsilon=EPSILON, judges_missing="error")
+    labels = {name: plan.table[name] for name in ("prompt", "model", "dimension", "category")}
+    return bootstrap_profile(replace(plan, table=risk.assign_coords(labels)), names=METRICS)
+
+
 def measure_batch(
     plan: ProfilePlan, harm: np.ndarray
 ) -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
     """Metric, interval, bounds and whether few prompts carry it, of harm over (study, prompt)."""
-    dims = ("study", "prompt", "model", "judge", "dimension")
-    array = xr.DataArray(harm[:, :, None, None, None], dims=dims)
-    risk = panel(array, temperature=0.2, epsilon=EPSILON, judges_missing="error")
-    labels = {name: plan.table[name] for name in ("prompt", "model", "dimension", "category")}
-    bootstrapped = bootstrap_profile(replace(plan, table=risk.assign_coords(labels)), names=METRICS)
+    bootstrapped = bootstrap_harm(plan, harm[:, :, None])
     rare = bootstrapped.rare_harm
     for name in METRICS:
         few = np.zeros(len(harm)) if rare is None else ~rare.is_carried[name].to_numpy()[:, 0]
@@ -169,20 +175,25 @@ def study_world(name: str, prompts: int, studies: int) -> Iterator[tuple[object,
         yield (name, prompts, metric, kind, *shares, f"{few.mean():.3f}", len(few))
 
 
-def main() -> None:
-    """Measure every design and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def write_worlds(
+    study: Callable[[str, int, int], Iterator[tuple[object, ...]]],
+    designs: Iterable[tuple[str, int]],
+    header: Sequence[str],
+    table: Path,
+) -> None:
+    """Write the rows that each world and number of prompts have, for the studies asked for."""
+    parser = argparse.ArgumentParser()
     parser.add_argument("--studies", type=int, default=1000)
-    parser.add_argument("--out", type=Path, default=TABLE)
+    parser.add_argument("--out", type=Path, default=table)
     chosen = parser.parse_args()
     with chosen.out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER)
-        for name, prompts in product(WORLDS, PROMPTS):
-            writer.writerows(study_world(name, prompts, chosen.studies))
+        writer.writerow(header)
+        for name, prompts in designs:
+            writer.writerows(study(name, prompts, chosen.studies))
             file.flush()
     record_run(chosen.out)
 
 
 if __name__ == "__main__":
-    main()
+    write_worlds(study_world, product(WORLDS, PROMPTS), HEADER, TABLE)

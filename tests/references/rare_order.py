@@ -10,25 +10,27 @@ policy score, and in which no prompt shows such an answer. By the policy score t
 truth is the other one: there the same statement is right.
 """
 
-import argparse
-import csv
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
-from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.study import read_study
-from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.spec.load import load_study
-from tests.references.provenance import record_run
-from tests.references.rare_harm import BATCH, EPSILON, METRICS, STUDY, WEIGHTS
+from tests.references.rare_harm import (
+    BATCH,
+    EPSILON,
+    METRICS,
+    STUDY,
+    WEIGHTS,
+    bootstrap_harm,
+    write_worlds,
+)
 
 TABLE = Path(__file__).with_name("rare_order.csv")
 HEADER = ("world", "prompts", "metric", "difference", "called_lower", "shows_none", "studies")
@@ -74,11 +76,7 @@ def make_plan(folder: Path, prompts: int) -> ProfilePlan:
 
 def call_lower(plan: ProfilePlan, harm: np.ndarray) -> dict[str, np.ndarray]:
     """Whether each study of harm (study, prompt, model) calls the second model lower, by metric."""
-    dims = ("study", "prompt", "model", "judge", "dimension")
-    array = xr.DataArray(harm[..., None, None], dims=dims)
-    risk = panel(array, temperature=0.2, epsilon=EPSILON, judges_missing="error")
-    labels = {name: plan.table[name] for name in ("prompt", "model", "dimension", "category")}
-    bootstrapped = bootstrap_profile(replace(plan, table=risk.assign_coords(labels)), names=METRICS)
+    bootstrapped = bootstrap_harm(plan, harm)
     pair = {"model": "second", "other": "first", "bound": "upper"}
     return {
         name: bootstrapped.difference_interval(name).sel(pair).to_numpy() < 0 for name in METRICS
@@ -109,20 +107,5 @@ def study_world(name: str, prompts: int, studies: int) -> Iterator[tuple[object,
         yield (name, prompts, metric, f"{differences[metric]:.3f}", *rates, len(parts) * BATCH)
 
 
-def main() -> None:
-    """Measure every design and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", type=int, default=1000)
-    parser.add_argument("--out", type=Path, default=TABLE)
-    chosen = parser.parse_args()
-    with chosen.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER)
-        for name, prompts in product(WORLDS, PROMPTS):
-            writer.writerows(study_world(name, prompts, chosen.studies))
-            file.flush()
-    record_run(chosen.out)
-
-
 if __name__ == "__main__":
-    main()
+    write_worlds(study_world, product(WORLDS, PROMPTS), HEADER, TABLE)

@@ -220,6 +220,18 @@ def test_labels_above_merged_cells_are_filled_down(tmp_path):
     assert study.check().counts["ratings"] == 4 * PROMPTS
 
 
+def test_a_crowd_below_merged_cells_keeps_its_columns_of_raters(tmp_path):
+    table = pd.DataFrame({"comment": [f"text {n}" for n in range(PROMPTS)], "topic": ""})
+    table.loc[::4, "topic"] = [f"t{n}" for n in range(PROMPTS // 4)]
+    for rater in ("ann", "bob", "cem"):
+        table[rater] = RNG.integers(0, 5, PROMPTS)
+    table.to_csv(tmp_path / "data.csv", index=False)
+    write_study(tmp_path / "data.csv", tmp_path / "study.toml")
+    crowd = tomllib.loads((tmp_path / "study.toml").read_text(encoding="utf-8"))["crowd"]
+    assert crowd["roles"] == {"item": "comment", "rater": ["ann", "bob", "cem"]}
+    assert check(load_study(tmp_path / "study.toml")).counts["ratings"] == 3 * PROMPTS
+
+
 @pytest.mark.parametrize(
     "labels",
     [

@@ -7,12 +7,12 @@ import pytest
 import xarray as xr
 
 from sharpbayes.analysis.rater_averages import average_raters
-from sharpbayes.bayes.design.design import dim_name
 from sharpbayes.errors import SpecError
 from sharpbayes.library import find
 from sharpbayes.report.next_ratings import next_rows, next_table
 from sharpbayes.report.page import page_text
 from sharpbayes.spec.load import load_study, load_weights
+from sharpbayes.spec.model import dim_name
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.measure import measure

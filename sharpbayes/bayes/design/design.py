@@ -371,14 +371,6 @@ class Design:
         return None
 
 
-def dim_name(column: str) -> str:
-    """Return the dimension of the levels of a column: ``gender`` for ``group:gender``.
-
-    Names of variables and dimensions of results have no slash.
-    """
-    return column.removeprefix("group:").replace("/", "_")
-
-
 def rating_dim(scale: str) -> str:
     """Return the dimension of the ratings on one scale."""
     return f"{scale}_rating"

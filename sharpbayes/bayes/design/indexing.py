@@ -22,7 +22,6 @@ from sharpbayes.bayes.design.design import (
     ScaleRatings,
     Term,
     TermKind,
-    dim_name,
 )
 from sharpbayes.bayes.design.judge_errors import FAMILY, MACHINE, find_unidentified
 from sharpbayes.bayes.design.relations import relate_terms
@@ -32,7 +31,7 @@ from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.spec.consistency import ANY_GROUP
 from sharpbayes.spec.lines import dotted
-from sharpbayes.spec.model import Discrimination, Location, Model, Slope
+from sharpbayes.spec.model import Discrimination, Location, Model, Slope, dim_name
 
 # Ratings say less of a factor of discrimination, or of a gap, than of a location.
 CENTRED_FROM_SHAPE = 400

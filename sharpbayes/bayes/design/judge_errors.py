@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sharpbayes.bayes.design.crossing import cross, find_combinations
-from sharpbayes.bayes.design.design import Term, dim_name
+from sharpbayes.bayes.design.design import Term
 from sharpbayes.data.ratings import Ratings
+from sharpbayes.spec.model import dim_name
 
 ANSWER = {"model", "prompt"}
 # Who errs: all model judges, all of a family, one.

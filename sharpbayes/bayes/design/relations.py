@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from sharpbayes.bayes.design.crossing import parent_of
-from sharpbayes.bayes.design.design import Term, dim_name
+from sharpbayes.bayes.design.design import Term
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.spec.model import Normal
+from sharpbayes.spec.model import Normal, dim_name
 
 
 def relate_terms(terms: list[Term], ratings: Ratings) -> tuple[Term, ...]:

@@ -14,12 +14,12 @@ from dataclasses import replace
 import numpy as np
 
 from sharpbayes.bayes.design.crossing import INDEX_TYPE, cross, median_count, parent_of
-from sharpbayes.bayes.design.design import CENTRED_FROM, Floats, ScaledCovariate, Term, dim_name
+from sharpbayes.bayes.design.design import CENTRED_FROM, Floats, ScaledCovariate, Term
 from sharpbayes.data.covariates import Covariate
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import did_you_mean, format_count
 from sharpbayes.spec.lines import KeyPath
-from sharpbayes.spec.model import Model, Slope
+from sharpbayes.spec.model import Model, Slope, dim_name
 
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {"none": np.asarray, "log": np.log}
 

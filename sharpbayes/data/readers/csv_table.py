@@ -17,6 +17,7 @@ from sharpbayes.data.memory import MemoryPath
 from sharpbayes.data.readers.dialects import UTF_16_MARKS, find_delimiter, guess_dialect
 from sharpbayes.data.readers.quotes import MAX_CELL, refuse_open_quote, refuse_swallowed_rows
 from sharpbayes.data.readers.text_table import (
+    MAX_TITLE_ROWS,
     drop_empty_rows,
     find_header,
     refuse_names,
@@ -26,8 +27,6 @@ from sharpbayes.errors import DataError, first_line, format_count, format_list
 from sharpbayes.spec.dialect import Dialect
 
 MAX_TEXT = 40
-# The names of columns are looked for in so many rows.
-MAX_TITLE_ROWS = 20
 
 
 @dataclass(frozen=True)

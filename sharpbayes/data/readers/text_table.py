@@ -21,8 +21,8 @@ MAX_SHOWN = 40
 # A whole cell, so that names and texts with commas stay.
 DECIMAL_COMMA = re.compile(r"^(\s*[+-]?\d+),(\d+\s*)$")
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
-# A row of titles has at most so many cells with a text.
-MAX_TITLES = 2
+# Titles above the names of columns: at most so many in a row, in so many rows.
+MAX_TITLES, MAX_TITLE_ROWS = 2, 20
 # NUL, and halves of pairs of UTF-16: no file of UTF-8 text can hold them.
 UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 NO_TEXT = "has a character that is no text (NUL or half a pair)"

@@ -14,6 +14,7 @@ from sharpbayes.data.readers.archive import open_archive
 from sharpbayes.data.readers.bounds import CELL, count_memory, refuse_excess, take_memory
 from sharpbayes.data.readers.text_table import (
     MAX_COLUMNS,
+    MAX_TITLE_ROWS,
     find_header,
     refuse_names,
     refuse_texts,
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 26
 # The last row of a sheet of Excel.
 MAX_ROWS = 1 << 20
-# The names of columns are looked for in so many rows.
-MAX_TITLE_ROWS = 20
 # A sheet without a cell in these first rows is empty.
 MAX_HEADER_ROW = 100
 INSTALL = "needs openpyxl: pip install 'sharpbayes[excel]'"
