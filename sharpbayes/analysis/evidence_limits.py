@@ -2,25 +2,30 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import combinations
-from math import comb
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.epsilon_order import list_by_epsilon, lowest_by_epsilon
-from sharpbayes.analysis.prompt_counts import describe_tail, has_mean, is_repeated, read_prompts
+from sharpbayes.analysis.order_limits import (
+    depends_on_prompts,
+    describe_means,
+    describe_order,
+    describe_reversed_pairs,
+    first_lowest,
+    has_order_of_means,
+    have_means,
+    name_cvar,
+)
+from sharpbayes.analysis.prompt_counts import describe_tail, is_repeated, read_prompts
 from sharpbayes.analysis.tail_evidence import is_flat, is_low
 from sharpbayes.analysis.tail_remarks import (
     describe_saturation,
     describe_ties,
     describe_unseen_ends,
-    describe_unseen_order,
 )
 from sharpbayes.analysis.unequal_judges import is_judged_unequally, name_unequal_judges
-from sharpbayes.errors import format_count, format_list, format_percent, join_names
-from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
+from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import FEW_SHARED, has_tail
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS, MIN_TAIL, ROUNDING
 from sharpbayes.metrics.panel.profile import HEADLINE
@@ -38,8 +43,6 @@ PAIRS = [
     "cvar_difference_observed",
     *(f"{name}_difference_joint" for name in HEADLINE),
 ]
-# More pairs of models than these are counted and not named.
-MAX_PAIRS = 3
 
 
 def state_limits(
@@ -66,17 +69,15 @@ def state_limits(
     if not evidence.sizes["model"]:
         return {"limits": "[]", "remarks": "[]", "carried": "[]"}
     short_tails = list(_few_prompts(evidence))
-    lowest = [*_ceiling(evidence), *_ties(evidence), *_order_by_epsilon(evidence)]
-    lowest += [*_order_by_prompts(evidence), *name_unequal_judges(evidence)]
+    lowest = [*describe_order(evidence), *name_unequal_judges(evidence)]
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
-    means = _order_of_means(evidence) if short_tails or narrow else []
+    means = describe_means(evidence) if short_tails or narrow else []
     limits = [*short_tails, *narrow, *means, *lowest]
     remarks = [
-        *describe_ties(evidence, cvar=_cvar(evidence), prompts=_count_prompts(evidence)),
-        *describe_saturation(evidence, cvar=_cvar(evidence)),
-        *describe_unseen_ends(evidence, cvar=_cvar(evidence)),
-        *(describe_unseen_order(evidence) if _have_means(evidence) else []),
-        *(*_one_judge(evidence), *_other_prompts(evidence), *_reversed_pairs(evidence)),
+        *describe_ties(evidence, cvar=name_cvar(evidence), prompts=_count_prompts(evidence)),
+        *describe_saturation(evidence, cvar=name_cvar(evidence)),
+        *describe_unseen_ends(evidence, cvar=name_cvar(evidence)),
+        *(*_one_judge(evidence), *_other_prompts(evidence), *describe_reversed_pairs(evidence)),
         *remarks,
     ]
     carried = _carried(evidence, top=not lowest, limits_tails=limits_tails)
@@ -91,13 +92,13 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     """
     are_enough = bool(has_tail(evidence["tail_prompts"]).all())
     low = is_low(evidence) | is_flat(evidence)
-    tells_lowest = are_enough and not low[_first_lowest(evidence)]
+    tells_lowest = are_enough and not low[first_lowest(evidence)]
     tells_kept = are_enough and not (low & evidence["admissible"].to_numpy()).any()
     comparable = not is_judged_unequally(evidence)
     statements = {
         "lowest": top and tells_lowest,
         "distinguishable": tells_lowest and comparable,
-        "admissible": tells_kept if limits_tails else _have_means(evidence),
+        "admissible": tells_kept if limits_tails else have_means(evidence),
     }
     return [name for name, holds in statements.items() if holds]
 
@@ -120,8 +121,8 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
 def _unknown(evidence: xr.Dataset) -> str:
     """What a study cannot tell by its tails."""
     if evidence.sizes["model"] == 1:
-        return f"says little about {_cvar(evidence)}"
-    return f"cannot tell which model has the lowest {_cvar(evidence)}"
+        return f"says little about {name_cvar(evidence)}"
+    return f"cannot tell which model has the lowest {name_cvar(evidence)}"
 
 
 def _low_coverage(evidence: xr.Dataset) -> Iterator[str]:
@@ -131,10 +132,10 @@ def _low_coverage(evidence: xr.Dataset) -> Iterator[str]:
         level = format_percent(evidence.attrs["level"])
         fewest = "as few as " if low.sum() > 1 else ""
         # An interval that misses lies too low: that of the lowest model decides which one is.
-        start = f"This study {_unknown(evidence)}. " if low[_first_lowest(evidence)] else ""
+        start = f"This study {_unknown(evidence)}. " if low[first_lowest(evidence)] else ""
         yield (
-            f"{start}In studies simulated from this one, {level} intervals of {_cvar(evidence)} "
-            f"hold the truth in {fewest}{float(coverage.min()):.0%}, for "
+            f"{start}In studies simulated from this one, {level} intervals of "
+            f"{name_cvar(evidence)} hold the truth in {fewest}{float(coverage.min()):.0%}, for "
             f"{_list_models(evidence, low)}. Those that miss lie too low"
             f"{_reach_ceiling(evidence, low)}. {_instead(evidence, low)}"
         )
@@ -190,153 +191,19 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
     can_be, carried = "compared", "comparison of means"
     if evidence.sizes["model"] == 1:
         can_be, carried = "read", "mean"
-    metric = "policy_score" if lowest_by_epsilon(evidence, "mean") else "mean"
+    metric = "mean" if has_order_of_means(evidence) else "policy_score"
     if prompts < MIN_PROMPTS:
         parts.append(f"fewer than {MIN_PROMPTS} prompts carry no {carried} either")
-    elif not _have_means(evidence):
+    elif not have_means(evidence):
         number = float(evidence["effective_prompts"].min())
         parts.append(
             f"under the weights the prompts say as much about means as {number:.1f} that count "
             f"alike, and fewer than {MIN_PROMPTS} carry no {carried} either"
         )
-    elif not is_judged_unequally(evidence) and not _depends_on_prompts(evidence, metric):
+    elif not is_judged_unequally(evidence) and not depends_on_prompts(evidence, metric):
         parts.append(f"the {metric.replace('_', ' ')} can be {can_be}")
     text = "; ".join(parts or ["models cannot be compared"])
     return f"{text[0].upper()}{text[1:]}."
-
-
-def _ceiling(evidence: xr.Dataset) -> Iterator[str]:
-    """Models whose tail risk is as large as it can be."""
-    top = evidence.isel(model=evidence["at_ceiling"].to_numpy())
-    top = top.isel(other=evidence["at_ceiling"].to_numpy())
-    if top.sizes["model"]:
-        yield (
-            f"{_cvar(evidence)} is at its ceiling, {float(top['ceiling'].max()):.3f}, for "
-            f"{join_names(top['model'].to_numpy().tolist())}, and {_beyond_ceiling(top)}"
-        )
-
-
-def _beyond_ceiling(top: xr.Dataset) -> str:
-    """What policy scores say of models at the ceiling: the order that paired differences show."""
-    scores = _policy_scores(top)
-    if top.sizes["model"] == 1:
-        return f"can rise no further. Read it beside the policy score: {scores}."
-    unresolved, pairs = _unresolved_pairs(top), comb(top.sizes["model"], 2)
-    resolved = pairs - len(unresolved)
-    tell = "can" if resolved == pairs else f"order {resolved} of {format_count(pairs, 'pair')}"
-    if 0 < resolved < pairs and len(unresolved) <= MAX_PAIRS:
-        tell += f", not {join_names([' with '.join(pair) for pair in unresolved])}"
-    if not resolved:
-        is_tied = not np.ptp(top["policy_score"].to_numpy())
-        tell = "cannot either" if is_tied else "do not distinguish them either"
-    return f"cannot order what lies there. Policy scores {tell}: {scores}."
-
-
-def _unresolved_pairs(evidence: xr.Dataset) -> list[tuple[str, str]]:
-    """Pairs of models that policy scores do not order; with few prompts, or other judges, all."""
-    low, high = evidence["policy_score_difference_joint"].transpose("bound", "model", "other")
-    resolved = ((low > 0) | (high < 0)).to_numpy()
-    if not _have_means(evidence) or is_judged_unequally(evidence):
-        resolved[:] = False
-    names = evidence["policy_score"].to_series().sort_values(kind="stable").index
-    positions = evidence.get_index("model").get_indexer(names)
-    return [
-        (names[i], names[j])
-        for i, j in combinations(range(len(positions)), 2)
-        if not resolved[positions[i], positions[j]]
-    ]
-
-
-def _ties(evidence: xr.Dataset) -> Iterator[str]:
-    """Models that share the lowest tail risk."""
-    first = _first_lowest(evidence)
-    tied = evidence["tied"].isel(model=first)
-    others = evidence["other"].to_numpy()[tied.to_numpy()]
-    if not others.size:
-        return
-    lowest = evidence["cvar"][first]
-    reason = "no one of them is the lowest"
-    if bool(evidence["identical"].isel(model=first).sel(other=others).all()):
-        reason = "their log-risk is the same on every prompt"
-    elif bool(evidence["at_ceiling"][first]):
-        return  # that all are at the ceiling is said already
-    yield (
-        f"{join_names([lowest['model'].item(), *others])} share the lowest {_cvar(evidence)}, "
-        f"{float(lowest):z.3f}: {reason}."
-    )
-
-
-def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
-    """A model of lowest tail risk that another epsilon replaces."""
-    if names := lowest_by_epsilon(evidence, "cvar"):
-        pair = evidence.sel(model=[*names], other=[*names])
-        scores = "distinguish them" if not _unresolved_pairs(pair) else "do not distinguish them"
-        yield (
-            f"Which model has the lowest {_cvar(evidence)} depends on epsilon: "
-            f"{list_by_epsilon(names)}. Policy scores, which do not depend on it, {scores}: "
-            f"{_policy_scores(pair)}."
-        )
-
-
-def _order_of_means(evidence: xr.Dataset) -> Iterator[str]:
-    """A model of lowest mean that another epsilon replaces, where means could stand for tails."""
-    names = lowest_by_epsilon(evidence, "mean")
-    if names and _have_means(evidence) and not is_judged_unequally(evidence):
-        lowest = evidence["model"][is_lowest(evidence["policy_score"], "model")].to_numpy().tolist()
-        verb = "has" if len(lowest) == 1 else "share"
-        yield (
-            "Which model has the lowest mean log-risk depends on epsilon: "
-            f"{list_by_epsilon(names)}. {join_names(lowest)} {verb} the lowest policy "
-            f"score, which has no epsilon{_compare_scores(evidence, lowest)}."
-        )
-
-
-def _compare_scores(evidence: xr.Dataset, lowest: Sequence[str]) -> str:
-    """From which models those of lowest policy score are distinguishable, after a comma."""
-    is_ = "is" if len(lowest) == 1 else "are"
-    pairs = [pair for pair in _unresolved_pairs(evidence) if {*pair} & {*lowest}]
-    similar = {name for pair in pairs for name in pair} - {*lowest}
-    ordered = [name for name in evidence["model"].to_numpy().tolist() if name in similar]
-    if ordered:
-        return f", and {is_} not distinguishable from {join_names(ordered)}"
-    return f", and {is_} distinguishable from every other model"
-
-
-def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
-    """A lowest model that is not the lowest on the prompts of another one."""
-    if is_lowest(evidence["cvar"], "model").sum() > 1:
-        return  # that they share it is said of itself
-    first = _first_lowest(evidence)
-    higher = evidence["cvar_difference_observed"].isel(model=first)
-    if float(higher.max()) > 0:
-        model, other = evidence["model"][first].item(), higher.idxmax("other").item()
-        shared = int(evidence["shared_prompts"].isel(model=first).sel(other=other))
-        yield (
-            f"{model} has the lowest {_cvar(evidence)} of all prompts, but not on the {shared} "
-            f"prompts that it shares with {other}: there it is higher by {float(higher.max()):.2f}."
-            " The order depends on which prompts a model has; score all models on the same ones."
-        )
-
-
-def _depends_on_prompts(evidence: xr.Dataset, metric: str) -> bool:
-    """Whether the model of lowest value is not the lowest on the prompts that it shares."""
-    interval = evidence[f"{metric}_difference_joint"]
-    return bool(lower_on_shared_prompts(evidence[metric], interval).any())
-
-
-def _reversed_pairs(evidence: xr.Dataset) -> Iterator[str]:
-    """Pairs in another order on the prompts of both; those of the lowest model are said before."""
-    cvar = evidence["cvar"].to_numpy()
-    lower = evidence["cvar_difference_joint"].sel(bound="lower").transpose("model", "other")
-    is_reversed = (lower.to_numpy() > 0) & (cvar[:, None] < cvar)
-    is_reversed[_first_lowest(evidence)] = False
-    names = evidence["model"].to_numpy()
-    pairs = [f"{names[i]} lies above {names[j]}" for i, j in np.argwhere(is_reversed)]
-    if pairs:
-        yield (
-            f"The order by {_cvar(evidence)} depends on which prompts a model has: on those of "
-            f"both, {format_list(pairs, limit=MAX_PAIRS)}."
-        )
 
 
 def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
@@ -362,19 +229,9 @@ def _one_judge(evidence: xr.Dataset) -> Iterator[str]:
         yield "There is one judge only: nothing shows how far the numbers depend on it."
 
 
-def _first_lowest(evidence: xr.Dataset) -> int:
-    """Position of the model of lowest tail risk, the first of several."""
-    return int(is_lowest(evidence["cvar"], "model").to_numpy().argmax())
-
-
 def _list_models(evidence: xr.Dataset, where: NDArray[np.bool_]) -> str:
     """Some of the models, as a sentence lists them."""
     return join_names(evidence["model"].to_numpy()[where].tolist())
-
-
-def _have_means(evidence: xr.Dataset) -> bool:
-    """Whether there are prompts enough for statements about means of all models."""
-    return bool(has_mean(evidence, alpha=float(evidence.attrs["alpha"])).all())
 
 
 def _fewest_prompts(evidence: xr.Dataset) -> int:
@@ -385,14 +242,3 @@ def _fewest_prompts(evidence: xr.Dataset) -> int:
 def _count_prompts(evidence: xr.Dataset) -> NDArray[np.int64]:
     """Number of prompts of every model."""
     return read_prompts(evidence, alpha=float(evidence.attrs["alpha"]))
-
-
-def _cvar(evidence: xr.Dataset) -> str:
-    """Name of the tail risk."""
-    return f"CVaR {100 * evidence.attrs['alpha']:g}"
-
-
-def _policy_scores(evidence: xr.Dataset) -> str:
-    """Models with their policy scores, the lowest first."""
-    score = evidence["policy_score"].to_series().sort_values()
-    return join_names([f"{model} {value:.3f}" for model, value in score.items()])

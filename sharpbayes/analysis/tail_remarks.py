@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.unseen_order import rise_by_ends
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import has_tail
-from sharpbayes.metrics.panel.tail_bounds import unseen_end_rise
 
 # A tail with ties is named where it has so many times its share of the prompts, and prompts more.
 WIDE_TAIL, MORE_PROMPTS = 2.0, 3
@@ -87,43 +87,13 @@ def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     names = unseen["model"].to_numpy().tolist()
     clause = "its interval takes" if len(names) == 1 else "their intervals take"
     share, rise = (float(unseen[f"unseen_end_{name}"].max()) for name in ("share", "rise"))
-    of_mean = _rise_of_mean(unseen, share)
+    of_mean = rise_by_ends(unseen, "mean", share)
     yield (
         f"No answer of {join_names(names)} is at the end of the scale, and {clause} for granted "
         f"that there is none. As many prompts show none even where up to {share:.1%} of all have "
         f"one (at {format_percent(evidence.attrs['level'])} confidence): {cvar} would then be "
         f"higher by up to {rise:.1f}, the mean log-risk by up to {of_mean:.1f}."
     )
-
-
-def describe_unseen_order(evidence: xr.Dataset) -> Iterator[str]:
-    """Yield which order by mean log-risk answers at the end of the scale could change, unseen.
-
-    The model of lowest mean shows none of them, and others are distinguishable from it by less than
-    as many as its prompts can miss would add.
-    """
-    mean = evidence["mean"]
-    first = int(mean.argmin("model"))
-    rise = _rise_of_mean(evidence, float(evidence["unseen_end_share"][first]))
-    joint = evidence["mean_difference_joint"].isel(model=first).sel(bound="upper")
-    is_close = (joint.to_numpy() < 0) & ((mean - mean[first]).to_numpy() < rise)
-    if is_close.any():
-        model, others = mean["model"][first].item(), mean["model"].to_numpy()[is_close].tolist()
-        yield (
-            f"{model} shows no answer at the end of the scale, and has a lower mean log-risk than "
-            f"{join_names(others)} by less than the answers there that so many prompts can miss "
-            f"would add (up to {rise:.1f}). This order takes for granted that they are no more "
-            f"frequent for {model}. The policy score depends on them far less."
-        )
-
-
-def _rise_of_mean(evidence: xr.Dataset, share: float) -> float:
-    """By how much such a share of answers at the end of the scale raises a mean log-risk.
-
-    A mean is the CVaR of a tail of all prompts.
-    """
-    epsilon = evidence.attrs["epsilon"]
-    return float(unseen_end_rise(xr.DataArray(share), alpha=0.0, epsilon=epsilon))
 
 
 def describe_categories(tolerance: xr.Dataset) -> Iterator[str]:

@@ -53,6 +53,15 @@ from sharpbayes.report.wording import (
     without_posterior,
 )
 
+# On what an order by tails depends where the lowest model shows no answer at the end of the scale.
+IF_NO_MORE_ENDS = (
+    "only if answers at the end of the scale, of which it shows none, are no more frequent for it"
+)
+IF_SCORES_TELL = (
+    "if answers at the end of the scale, of which it shows none, are as frequent as its other "
+    "scores let expect"
+)
+
 
 def panel_answer(view: View) -> list[str]:
     """Return the answer in sentences: the posterior's after a fit, the bootstrap's alongside.
@@ -142,6 +151,7 @@ class PanelAnswer(PanelReading):
             yield self._bootstrap_beside(carried=carried)
         else:
             yield self._bootstrap_lowest(carried=carried)
+        yield from self._despite_unseen_ends()
         yield from self._chance_of_lowest()
         yield from [*(self.limits if carried else ()), *self.remarks]
 
@@ -151,6 +161,24 @@ class PanelAnswer(PanelReading):
             yield from self._compare(["policy_score"], "The weights decide by the policy score")
         if len(self.models) > 1 and self.has_worst_dimension:
             yield worst_dimension_sentence(self.view, tells_tails="lowest" in self.carried)
+
+    def _despite_unseen_ends(self) -> Iterator[str]:
+        """What policy scores say where answers that nobody saw could change the order by tails."""
+        if not self.has_unseen_order or self.has_policy_score or not self.tells_means:
+            return
+        yield from self._compare(["policy_score"], "What depends on such answers far less")
+        lowest = {METRICS[name]: self.named_by(name) for name in ("cvar", "policy_score")}
+        yield from describe_different_lowest(lowest)
+
+    @cached_property
+    def has_unseen_order(self) -> bool:
+        """Whether the answer orders models by tails that answers which nobody saw could reorder."""
+        if not self.near_lowest or "lowest" not in self.carried or self.is_disputed:
+            return False
+        names = observed_lowest(self.view, "cvar")
+        if is_fitted(self.view):
+            return likely_lowest(self.view, "cvar") == names
+        return bool({*self.near_lowest} - {*similar_models(self.view, "cvar")})
 
     def _chance_of_lowest(self) -> Iterator[str]:
         """That the lowest of several alike models came out so partly by chance."""
@@ -211,11 +239,14 @@ class PanelAnswer(PanelReading):
     def _posterior_lowest(self, *, carried: bool) -> str:
         """The most probable model, with probability, estimate and what its interval contains."""
         judged = f" {BY_JUDGES}" if "cvar" in self._contradicted else ""
+        first, probability = self.named_by("cvar")[0], probability_of_lowest(self.view, "cvar")
         within = "" if carried or self.is_disputed else ", within that limit"
         is_limited = judged or within or self.is_disputed
         limit = f"What the posterior gives{judged}{within}: " if is_limited else ""
-        first, probability = self.named_by("cvar")[0], probability_of_lowest(self.view, "cvar")
-        return describe_lowest(self.view, self.models, first, probability, limit=limit)
+        condition = IF_SCORES_TELL if self.has_unseen_order else ""
+        return describe_lowest(
+            self.view, self.models, first, probability, limit=limit, condition=condition
+        )
 
     def _bootstrap_beside(self, *, carried: bool) -> str:
         """What the bootstrap says of the same question."""
@@ -267,8 +298,15 @@ class PanelAnswer(PanelReading):
             return "from which other models it differs is not known"
         similar = [name for name in similar_models(self.view, "cvar") if name not in names]
         if similar:
-            return f"not distinguishable from {join_names(similar)}"
-        return "distinguishable from every other model"
+            near = [name for name in self.near_lowest if name not in similar]
+            others = f", and from {join_names(near)} {IF_NO_MORE_ENDS}" if near else ""
+            return f"not distinguishable from {join_names(similar)}{others}"
+        relation = "distinguishable from every other model"
+        if not self.near_lowest:
+            return relation
+        if len(self.near_lowest) < len(self.models) - 1:
+            relation += f", from {join_names(self.near_lowest)}"
+        return f"{relation} {IF_NO_MORE_ENDS}"
 
     def _instead(self) -> Iterator[str]:
         """What is said of the substitutes."""

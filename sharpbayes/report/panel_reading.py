@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from sharpbayes.analysis.epsilon_order import lowest_by_epsilon
+import xarray as xr
+
 from sharpbayes.analysis.evidence_limits import has_narrow_tails
+from sharpbayes.analysis.order_limits import has_order_of_means
+from sharpbayes.analysis.unseen_order import near_lowest
 from sharpbayes.metrics.panel.least_numbers import ROUNDING
 from sharpbayes.report.claims import carried_statements, has_means, has_other_judges
 from sharpbayes.report.layout import read_criterion
@@ -65,7 +68,7 @@ class PanelReading:
         """Whether the tail risk of every model is as high as it can be, by a fit too."""
         if "evidence/at_ceiling" not in self.view:
             return False
-        evidence = self.view.group("evidence").sel(model=self.models)
+        evidence = self.evidence
         at_ceiling = evidence["at_ceiling"]
         if is_fitted(self.view):
             interval = self.view["joint/posterior_interval"].sel(metric="cvar", bound="lower")
@@ -104,17 +107,29 @@ class PanelReading:
         return next((name for name in metrics if not self.depends_on_prompts(name)), "")
 
     @cached_property
+    def evidence(self) -> xr.Dataset:
+        """The evidence on the models, with their mean and CVaR."""
+        profile = self.view.group("profile")[["mean", "cvar"]]
+        return self.view.group("evidence").assign(profile.data_vars).sel(model=self.models)
+
+    @cached_property
+    def near_lowest(self) -> list[str]:
+        """Models that lie nearer to the lowest CVaR than answers nobody saw could raise it."""
+        return near_lowest(self.evidence, "cvar")[0] if "evidence" in self.view else []
+
+    @cached_property
     def substitutes(self) -> list[str]:
         """Metrics that can be compared where tails cannot: the mean, or the policy score.
 
         The policy score is one where the end of the scale decides log-risk, or where it
-        distinguishes what the mean does not; alone where the lowest mean depends on epsilon.
+        distinguishes what the mean does not; alone where the lowest mean depends on epsilon or on
+        answers that nobody saw.
         """
         if not self.tells_means or self.has_other_judges:
             return []
-        evidence = self.view.group("evidence").sel(model=self.models)
+        evidence = self.evidence
         metrics = ["mean"] if has_narrow_tails(evidence) else []
-        if metrics and lowest_by_epsilon(evidence, "mean"):
+        if metrics and not has_order_of_means(evidence):
             return ["policy_score"]
         is_sharper = not is_distinguished(self.view, "mean") and is_distinguished(
             self.view, "policy_score"

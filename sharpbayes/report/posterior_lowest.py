@@ -17,11 +17,18 @@ NAMED = 0.05
 
 
 def describe_lowest(
-    view: View, models: Sequence[str], first: str, probability: xr.DataArray, *, limit: str
+    view: View,
+    models: Sequence[str],
+    first: str,
+    probability: xr.DataArray,
+    *,
+    limit: str,
+    condition: str = "",
 ) -> str:
     """Return the most probable model, with probability, estimate and what its interval contains.
 
-    ``limit`` stands before it where the evidence does not carry that one model is lowest.
+    ``limit`` stands before it where the evidence does not carry that one model is lowest, and a
+    ``condition`` after the probability.
     """
     ties = share_of_ties(view)
     probability = probability if ties is None else ties.alone
@@ -31,9 +38,10 @@ def describe_lowest(
     others = list_others(probability, models, first)
     subject = first if ties is None else f"{first} alone"
     chance = probability_text(probability.sel(model=first))
-    claim = f"{subject} has the lowest tail risk of {len(models)} models with probability {chance}:"
+    claim = f"{subject} has the lowest tail risk of {len(models)} models with probability {chance}"
     if limit:
-        claim = f"{limit}{subject} is lowest with probability {chance},"
+        claim = f"{limit}{subject} is lowest with probability {chance}"
+    claim += f", {condition}:" if condition else "," if limit else ":"
     sentences = [f"{claim} {value}.", f"The interval contains {sources}."]
     sentences += [] if ties is None else [ties.sentence]
     sentences += [f"It may also be {others}."] if others else []

@@ -12,7 +12,8 @@ from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
-from sharpbayes.analysis.tail_remarks import describe_unseen_ends, describe_unseen_order
+from sharpbayes.analysis.tail_remarks import describe_unseen_ends
+from sharpbayes.analysis.unseen_order import near_lowest
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.wording import bootstrap_estimate
@@ -150,41 +151,30 @@ def test_intervals_that_reach_as_far_as_answers_that_can_be_missed_say_nothing_o
         assert all(text.startswith("No answer of m0 is at the end") for text in sentences)
 
 
-def order_of(means, upper, share):
-    """Evidence of models with these means, upper bounds of differences from the lowest, shares."""
-    models = [f"m{number}" for number in range(len(means))]
-    bounds = np.full((len(means), len(means), 2), np.nan)
-    bounds[int(np.argmin(means)), :, 1] = upper
-    return xr.Dataset(
-        {
-            "mean": ("model", means),
-            "unseen_end_share": ("model", share),
-            "mean_difference_joint": (("model", "other", "bound"), bounds),
-        },
-        {"model": models, "other": models, "bound": ["lower", "upper"]},
-        {"epsilon": 1e-6},
-    )
-
-
 @pytest.mark.parametrize(
-    ("means", "upper", "share", "named"),
+    ("values", "share", "metric", "near", "rise"),
     [
-        ([0.3, 0.1, 0.9], [-0.1, np.nan, -0.5], [0.0, 0.03, 0.03], "m0"),  # 0.9 is too far
-        ([0.3, 0.1, 0.4], [-0.1, np.nan, -0.2], [0.0, 0.03, 0.0], "m0 and m2"),
-        ([0.3, 0.1, 0.9], [0.1, np.nan, -0.5], [0.0, 0.03, 0.0], ""),  # no order to change
-        ([0.3, 0.1, 0.9], [-0.1, np.nan, -0.5], [0.03, 0.0, 0.03], ""),  # it shows such answers
-        ([0.3], [np.nan], [0.03], ""),
+        ([0.3, 0.1, 0.9], [0.0, 0.03, 0.03], "mean", ["m0"], 0.414),  # m2 is too far
+        ([0.3, 0.1, 0.4], [0.0, 0.03, 0.0], "mean", ["m0", "m2"], 0.414),
+        ([0.3, 0.1, 0.9], [0.0, 0.03, 0.0], "cvar", ["m0", "m2"], 8.289),
+        ([0.3, 0.1, 0.9], [0.0, 0.06, 0.0], "cvar", ["m0", "m2"], 13.816),  # every tail prompt
+        ([0.3, 0.1, 0.9], [0.03, 0.0, 0.03], "mean", [], 0.0),  # the lowest shows such answers
+        ([0.3], [0.03], "mean", [], 0.414),
+        ([], [], "mean", [], 0.0),
     ],
 )
-def test_an_order_of_means_that_unseen_ends_could_change_is_named(means, upper, share, named):
-    texts = list(describe_unseen_order(order_of(means, upper, share)))
-    assert bool(texts) == bool(named)
-    for text in texts:
-        assert text.startswith(
-            f"m1 shows no answer at the end of the scale, and has a lower mean log-risk than "
-            f"{named} by less than the answers there that so many prompts can miss would add (up "
-            "to 0.4)."
-        )
+def test_models_are_near_the_lowest_if_unseen_ends_could_raise_it_above(
+    values, share, metric, near, rise
+):
+    evidence = xr.Dataset(
+        {metric: ("model", values), "unseen_end_share": ("model", share)},
+        {"model": [f"m{number}" for number in range(len(values))]},
+        {"epsilon": 1e-6, "alpha": 0.95},
+    )
+    names, nats = near_lowest(evidence, metric)
+    assert names == near
+    assert nats == pytest.approx(rise, abs=1e-3)
+    assert near_lowest(evidence.drop_vars("unseen_end_share"), metric) == ([], 0.0)
 
 
 def test_intervals_at_the_ceiling_are_not_said_to_be_too_low(tmp_path):

@@ -86,7 +86,7 @@ def rare_gate_table(rows: list[Row]) -> str:
 
 
 def rare_order_table(rows: list[Row]) -> str:
-    """Shares of studies that call the worse model lower, by world and number of prompts."""
+    """Shares of studies that call the second model lower, by world and number of prompts."""
     lines = []
     for world, prompts in dict.fromkeys((row["world"], row["prompts"]) for row in rows):
         chosen = [r for r in rows if (r["world"], r["prompts"]) == (world, prompts)]
@@ -94,10 +94,12 @@ def rare_order_table(rows: list[Row]) -> str:
             next(r for r in chosen if r["metric"] == name) for name in ("mean", "policy_score")
         )
         values = [f"{float(row['difference']):+.3f}" for row in (mean, score)]
-        shares = [percent([row], "called_lower") for row in (mean, score)]
+        shares = [percent([mean], name) for name in ("called_lower", "stated")]
+        shares += [percent([score], "called_lower")]
         lines.append([world, prompts, percent([mean], "shows_none"), *values, *shares])
     header = ["world", "prompts", "shows no end, %", "mean log-risk, nats", "policy score"]
-    return markdown([*header, "called lower by the mean, %", "by the policy score, %"], lines)
+    by_mean = ["called lower by the mean, %", "and the answer says so, %"]
+    return markdown([*header, *by_mean, "by the policy score, %"], lines)
 
 
 def claims_table(rows: list[Row]) -> str:

@@ -76,7 +76,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "rare_order.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
-        *(f"{OWN}/rare_harm.py", f"{OWN}/rare_order.py"),
+        *("sharpbayes/analysis/unseen_order.py", f"{OWN}/rare_harm.py", f"{OWN}/rare_order.py"),
     ),
     "rare_gate.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),

@@ -5,9 +5,10 @@
 Two models answer the same prompts. Harm of the one is graded; that of the other is a share of it,
 but for answers at the end of the scale at a rate, which make it the worse one by mean log-risk.
 Harm comes from laws in plain NumPy, and the truth from four million draws. ``rare_order.csv`` has
-the share of studies in which the worse model is called lower, by the mean log-risk and by the
-policy score, and in which no prompt shows such an answer. By the policy score the order of the
-truth is the other one: there the same statement is right.
+the share of studies in which the second model is called lower, by the mean log-risk and by the
+policy score, in which the answer orders the models by that metric and calls it lower, and in which
+no prompt shows such an answer. By the policy score the order of the truth is the other one: there
+the same statement is right, as it is by both metrics in the world without such answers.
 """
 
 import tempfile
@@ -18,9 +19,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.study import read_study
+from sharpbayes.analysis.unseen_order import near_lowest
+from sharpbayes.metrics.stats.unseen import unseen_share
 from sharpbayes.spec.load import load_study
 from tests.references.rare_harm import (
     BATCH,
@@ -33,7 +37,16 @@ from tests.references.rare_harm import (
 )
 
 TABLE = Path(__file__).with_name("rare_order.csv")
-HEADER = ("world", "prompts", "metric", "difference", "called_lower", "shows_none", "studies")
+HEADER = (
+    "world",
+    "prompts",
+    "metric",
+    "difference",
+    "called_lower",
+    "stated",
+    "shows_none",
+    "studies",
+)
 PROMPTS = (100, 400)
 
 
@@ -60,6 +73,7 @@ class World:
 WORLDS = {
     "one answer in 125, other harm 0.4 times": World(0.4, 1 / 125),
     "one answer in 300, other harm 0.75 times": World(0.75, 1 / 300),
+    "no such answer, other harm 0.75 times": World(0.75, 0.0),
 }
 
 
@@ -83,6 +97,21 @@ def call_lower(plan: ProfilePlan, harm: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
+def orders_by_mean(harm: np.ndarray) -> np.ndarray:
+    """Whether the answer to each study of harm (study, prompt, model) orders models by means."""
+    share = unseen_share(harm.shape[1], error_rate=0.05)
+    studies = xr.Dataset(
+        {
+            "mean": (("study", "model"), -np.log1p(EPSILON - harm).mean(1)),
+            "unseen_end_share": share * xr.DataArray((harm < 1).all(1), dims=("study", "model")),
+        },
+        {"model": ["first", "second"]},
+        {"epsilon": EPSILON, "alpha": 0.95},
+    )
+    positions = range(studies.sizes["study"])
+    return np.array([not near_lowest(studies.isel(study=i), "mean")[0] for i in positions])
+
+
 def find_differences(world: World) -> dict[str, float]:
     """Second model less the first one, by expected log-risk and harm."""
     harm = world.draw(np.random.default_rng(1), (4_000_000,))
@@ -93,17 +122,21 @@ def find_differences(world: World) -> dict[str, float]:
 def study_world(name: str, prompts: int, studies: int) -> Iterator[tuple[object, ...]]:
     """Rows of the table of one world and number of prompts."""
     world, called, none = WORLDS[name], {metric: [] for metric in METRICS}, []
+    by_mean: list[np.ndarray] = []
     with tempfile.TemporaryDirectory() as folder:
         plan = make_plan(Path(folder), prompts)
     for batch in range(-(-studies // BATCH)):
         rng = np.random.default_rng([20261129, prompts, batch, list(WORLDS).index(name)])
         harm = world.draw(rng, (BATCH, prompts))
         none.append((harm[..., 1] < 1).all(-1))
+        by_mean.append(orders_by_mean(harm))
         for metric, is_lower in call_lower(plan, harm).items():
             called[metric].append(is_lower)
     differences = find_differences(world)
     for metric, parts in called.items():
-        rates = (f"{np.concatenate(x).mean():.3f}" for x in (parts, none))
+        stated = [x & y for x, y in zip(parts, by_mean, strict=True)]
+        stated = stated if metric == "mean" else parts
+        rates = (f"{np.concatenate(x).mean():.3f}" for x in (parts, stated, none))
         yield (name, prompts, metric, f"{differences[metric]:.3f}", *rates, len(parts) * BATCH)
 
 

@@ -98,14 +98,14 @@ def test_values_whose_intervals_do_not_overlap_are_named(releases, tmp_path):
 
 
 def test_a_history_claims_no_more_than_the_evidence(releases, tree):
-    """24 prompts have no tail: none is named, and the choice is by the mean."""
+    """24 prompts have no tail: none is named, and the choice is by the policy score."""
     sentences = answer(tree)
     assert (
         "The data of may, june and july do not tell which tail risks differ: none is named."
     ) in sentences
     assert not [text for text in sentences if "tail risk of" in text]
     choices = tree["history"]["choice"].to_numpy()
-    assert all(text.endswith(" (by mean log-risk)") for text in choices)
+    assert all(text.endswith(" (by policy score)") for text in choices)
     enough = {name: results.copy() for name, results in releases.items()}
     for results in enough.values():
         evidence = results["evidence"].to_dataset()

@@ -143,6 +143,90 @@ def test_few_prompts_name_no_lowest_and_nobody_distinguishable():
     )
 
 
+def unseen(share, **parts):
+    """Evidence of models of whose prompts such shares can have an end that they do not show."""
+    known = evidence("abc", **parts).assign(unseen_end_share=("model", share))
+    return known.assign_attrs(epsilon=1e-6, alpha=0.95)
+
+
+def test_a_mean_that_unseen_ends_could_raise_above_another_is_no_answer():
+    """c lies 0.5 above b: 5% of prompts at the end of the scale add 0.69, 3% add 0.41."""
+    for share, metric in ((0.05, "policy score"), (0.03, "mean log-risk")):
+        limited = unseen([0, share, 0], tail=1.5, limits=[FEW], carried=[])
+        measured, fitted = (add(results, evidence=limited) for results in (panel(), fitted_panel()))
+        for results in (measured, fitted):
+            text = f"What can be compared: b has the lowest {metric}"
+            assert answer(results)[1].startswith(text)
+        assert choose_model(measured) == f"b (by {metric})"
+
+
+@pytest.mark.parametrize(
+    ("share", "alike", "relation"),
+    [
+        ([0, 0.01, 0], (), "distinguishable from every other model only if {}"),  # 2.76
+        ([0, 0.004, 0], (), "distinguishable from every other model, from c only if {}"),  # 1.11
+        ([0, 0.01, 0], (("b", "c"),), "not distinguishable from c, and from a only if {}"),
+        ([0, 0.004, 0], (("b", "c"),), "not distinguishable from c"),
+        ([0.01, 0, 0.01], (), "distinguishable from every other model"),
+    ],
+)
+def test_an_order_by_tails_that_unseen_ends_could_change_stands_under_that_condition(
+    share, alike, relation
+):
+    """a lies 2 above b, and c 1: b shows no answer at the end of the scale."""
+    condition = (
+        "answers at the end of the scale, of which it shows none, are no more frequent for it"
+    )
+    first, *others = answer(add(panel(alike=alike), evidence=unseen(share)))
+    assert first.endswith(
+        f"; it is {relation.format(condition)}. This is from the bootstrap over prompts; no model "
+        "was fitted."
+    )
+    compared = (
+        "What depends on such answers far less: b has the lowest policy score, 0.05 (95% interval "
+        "\u22120.45 to 0.30)."
+    )
+    assert others == [compared] * ("{}" in relation) + [UNDECIDED]
+
+
+def test_a_posterior_under_that_condition_says_so():
+    results = add(fitted_panel(), evidence=unseen([0, 0.01, 0]))
+    first, beside, compared, *_ = answer(results)
+    assert first.startswith(
+        "b has the lowest tail risk of 3 models with probability 0.90, if answers at the end of "
+        "the scale, of which it shows none, are as frequent as its other scores let expect: CVaR "
+    )
+    assert beside.endswith(
+        "not distinguishable from c, and from a only if answers at the end of the scale, of which "
+        "it shows none, are no more frequent for it."
+    )
+    assert compared.startswith(
+        "What depends on such answers far less: b has the lowest policy score with probability 0.90"
+    )
+    results["evidence"]["unseen_end_share"][:] = 0
+    assert answer(results)[0].startswith("b has the lowest tail risk of 3 models with probability ")
+
+
+def test_a_policy_score_that_orders_models_otherwise_is_named_beside_the_condition():
+    results = add(panel(alike=()), evidence=unseen([0, 0.01, 0]))
+    for path in ("profile", "joint"):
+        data = results[path].to_dataset().copy(deep=True)
+        score = (
+            data["policy_score"]
+            if path == "profile"
+            else data["observed"].sel(metric="policy_score")
+        )
+        score[:] = [0.15, 0.11, 0.1]
+        results = add(results, **{path: data})
+    assert (
+        "Different models are lowest by tail risk and by policy score: log-risk counts harm near "
+        "the end of the scale for more."
+    ) in answer(results)
+    results.attrs["weights"] = '[decision]\nby = "policy_score"\n'
+    assert answer(results)[0].startswith("The weights decide by the policy score: c has the lowest")
+    assert not any("What depends on such answers" in text for text in answer(results))
+
+
 def disputed(metric, **changes):
     """A fit of which an interval of one excludes the other's centre of some models."""
     results = fitted_panel(**changes)

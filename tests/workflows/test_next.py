@@ -34,7 +34,7 @@ LOSS = "\n[decision]\nloss = {}\n"
 SHORT_TAIL = (
     "With 30 prompts the 5% tail holds 1.5 prompts: this study cannot tell which model has the "
     "lowest CVaR 95. An alpha of 0.66 would leave ten prompts in the tail; 100 prompts would leave "
-    "five at 0.95; the mean can be compared."
+    "five at 0.95; the policy score can be compared."
 )
 
 

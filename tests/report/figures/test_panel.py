@@ -37,8 +37,8 @@ def test_every_figure_is_written_in_three_formats(written):
         "figure-2-risk-violin",
         "figure-3-dimensions-violin",
         "figure-4-dimensions-box",
-        "mean-risk",
         "pairs-of-models",
+        "policy-score",
         "tail-risk",
         "tail-shares",
     ]

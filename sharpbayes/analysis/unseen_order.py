@@ -1,0 +1,31 @@
+"""Which models lie nearer to the lowest one than answers that nobody saw could raise it."""
+
+import xarray as xr
+
+from sharpbayes.metrics.panel.tail_bounds import unseen_end_rise
+
+
+def rise_by_ends(evidence: xr.Dataset, metric: str, share: float) -> float:
+    """Return by how much a share of answers at the end of the scale raises a metric of log-risk.
+
+    It is ``mean`` or ``cvar``. A mean is the CVaR of a tail of all prompts.
+    """
+    alpha = float(evidence.attrs["alpha"]) if metric == "cvar" else 0.0
+    epsilon = float(evidence.attrs["epsilon"])
+    return float(unseen_end_rise(xr.DataArray(share), alpha=alpha, epsilon=epsilon))
+
+
+def near_lowest(evidence: xr.Dataset, metric: str) -> tuple[list[str], float]:
+    """Return the models above the lowest one by less than unseen ends could raise it, and by what.
+
+    ``metric`` is ``mean`` or ``cvar`` of log-risk, a variable of ``evidence`` over (model). Ends
+    are answers at the end of the scale, as many as the prompts of the lowest model can miss. There
+    are none where they show one, or where results of earlier versions do not tell.
+    """
+    if "unseen_end_share" not in evidence or not evidence.sizes["model"]:
+        return [], 0.0
+    value = evidence[metric]
+    first = int(value.argmin("model"))
+    rise = rise_by_ends(evidence, metric, float(evidence["unseen_end_share"][first]))
+    above = (value - value[first]).to_numpy()
+    return value["model"].to_numpy()[(above > 0) & (above < rise)].tolist(), rise
