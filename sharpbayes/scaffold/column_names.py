@@ -1,6 +1,7 @@
 """Roles of columns, inferred from the words of their names."""
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -14,7 +15,7 @@ ROLES = {
     "behaviour goal case test id",
     "judge": "judge grader scorer rater evaluator annotator assessor reviewer person coder",
     "item": "item prompt image conversation text dialogue comment post message sentence tweet "
-    "stimulus statement utterance snippet sample id",
+    "stimulus statement utterance snippet sample task id",
     "rater": "rater annotator worker user participant respondent labeller labeler grader judge "
     "evaluator reviewer subject person coder",
     "indicator": "indicator metric criterion measure question aspect dimension rubric",
@@ -26,7 +27,18 @@ ROLES = {
     "category": "category type kind topic violation subject",
     "time": "timestamp time datetime date at",
 }
-WORDS = {role: words.split() for role, words in ROLES.items()}
+# The same in German, French, Spanish, Portuguese and Italian, without accents.
+FOREIGN = {
+    "model": "modell modele modelo modello",
+    "prompt": "frage aufgabe pregunta pergunta domanda consigne invite",
+    "judge": "bewerter prufer gutachter juge juez juiz giudice evaluateur evaluador avaliador",
+    "item": "beitrag kommentar commentaire comentario commento texte texto testo",
+    "rater": "bewerter annotateur anotador annotatore",
+    "score": "bewertung wertung schweregrad punktzahl puntuacion pontuacao gravite gravedad "
+    "gravidade gravita schaden dommage dano danno punteggio",
+    "category": "kategorie categorie categoria",
+}
+WORDS = {role: [*words.split(), *FOREIGN.get(role, "").split()] for role, words in ROLES.items()}
 KNOWN = {word for words in WORDS.values() for word in words}
 # Words that say that a column is an id; "prompt id" is a prompt.
 ID_WORDS = {"id", "name", "key", "uid", "uuid", "code", "index", "number", "no", "nr", "hash"}
@@ -90,9 +102,12 @@ def split_name(name: object) -> list[str]:
 
     >>> split_name("LLM judge"), split_name("modelID"), split_name("worker_ids")
     (['llm', 'judge'], ['model', 'id'], ['worker', 'id'])
+    >>> split_name("Modèle")
+    ['modele']
     """
     words: list[str] = []
-    for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", str(name)):
+    plain = unicodedata.normalize("NFKD", str(name)).encode("ascii", "ignore").decode()
+    for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", plain):
         word = part.lower()
         word = word[:-1] if word.endswith("s") and word[:-1] in KNOWN | ID_WORDS else word
         joined = re.fullmatch(rf"({'|'.join(sorted(KNOWN))})(id|name|model)", word)
@@ -147,6 +162,16 @@ def is_scorer(word: str) -> bool:
     return word.startswith((*FAMILIES, *PEOPLE)) or word in {"llm", "ai"}
 
 
+def is_model(text: str) -> bool:
+    """Tell whether a text begins as names of models do, or does after the name of a maker.
+
+    >>> is_model("GPT-4o"), is_model("meta-llama/Llama-3-8B"), is_model("alpha")
+    (True, True, False)
+    """
+    parts = (re.sub(r"\W", "", part) for part in text.lower().split("/"))
+    return any(part.startswith(FAMILIES) for part in parts)
+
+
 def infer_roles(
     data: pd.DataFrame, wanted: Sequence[str], declared: Mapping[str, str]
 ) -> dict[str, str]:
@@ -159,6 +184,7 @@ def infer_roles(
     roles = {role: declared[role] for role in wanted if role in declared}
     for role in (role for role in wanted if role not in roles):
         free = [str(name) for name in data.columns if str(name) not in roles.values()]
+        free = [name for name in free if not _is_empty(data[name])]
         ranked = [(_rank(CONTENT.sub("", n), role) or _rank(n, role), n) for n in free]
         likely = [(rank, name) for rank, name in ranked if rank is not None]
         likely = [(rank, name) for rank, name in likely if not _numbers_rows(data, name, role)]
@@ -168,6 +194,32 @@ def infer_roles(
             _refuse_scores_of_judges(data, [name for _, name in likely])
         roles |= {role: min(likely, key=lambda pair: pair[0])[1]} if likely else {}
     return roles
+
+
+def find_model(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str]:
+    """Return the only column whose values are names of models where no column is named so.
+
+    Judges may be models, too; their columns are left out.
+
+    >>> find_model(pd.DataFrame({"target": ["gpt-4o", "claude-3"] * 2, "harm": list("1234")}), {})
+    {'model': 'target'}
+    """
+    if "model" in infer_roles(data, ("model",), declared):
+        return {}
+    free = [str(name) for name in data.columns if name not in declared.values()]
+    names = [
+        name
+        for name in free
+        if not any(_rank(name, role) for role in ("judge", "rater"))
+        and all(is_model(str(text)) for text in pd.unique(data[name]))
+        and 1 < data[name].nunique() < len(data)
+    ]
+    return {"model": names[0]} if len(names) == 1 else {}
+
+
+def _is_empty(values: pd.Series) -> bool:
+    """Tell whether all cells of a column are empty; a table without rows says nothing."""
+    return len(values) > 0 and all(not str(text).strip() for text in pd.unique(values))
 
 
 def _numbers_rows(data: pd.DataFrame, name: str, role: str) -> bool:

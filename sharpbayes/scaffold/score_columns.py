@@ -1,7 +1,7 @@
 """Columns that each have the scores of one judge or one model, turned into rows."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -27,6 +27,7 @@ EDITIONS = {
     *("sonnet", "haiku", "instruct", "chat", "preview", "base", "maverick", "scout"),
 }
 MELTED = "{columns} are taken as the scores of one {unit} each, and turned into rows"
+SHEETS = "the sheets {} are taken as the scores of one model each, and joined"
 # By label and then by indicator.
 Grid = dict[str, dict[str, str]]
 
@@ -57,6 +58,21 @@ def melt_scores(table: LogTable, declared: Mapping[str, str]) -> LogTable:
         assumptions=(*table.assumptions, assumption),
         is_rewritten=True,
     )
+
+
+def name_sheets(sheets: Sequence[LogTable]) -> LogTable | None:
+    """Return the sheets of a workbook, each named after a model, as one table that names it.
+
+    None where fewer than two have the same columns, or a column names the model already.
+    """
+    columns = {tuple(map(str, sheet.data.columns)) for sheet in sheets}
+    if len(sheets) < 2 or len(columns) > 1 or _is_named(sheets[0].data, "model"):  # noqa: PLR2004
+        return None
+    names = [str(sheet.dialect.sheet) for sheet in sheets]
+    parts = [sheet.data.assign(model=name) for sheet, name in zip(sheets, names, strict=True)]
+    text = SHEETS.format(format_list(map(quote, names)))
+    data = pd.concat(parts).reset_index(drop=True)
+    return LogTable(sheets[0].name, data, assumptions=(text,), is_rewritten=True)
 
 
 def _is_named(data: pd.DataFrame, unit: str) -> bool:

@@ -1,6 +1,7 @@
 """A data file -> a commented study that ``check`` accepts; every guess is marked in it."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,8 +17,14 @@ from sharpbayes.scaffold.column_names import (
     ROLES,
     SCORE_WORDS,
     UNNAMED,
+    WORDS,
+    find_model,
     infer_roles,
+    is_model,
+    is_named_score,
     last_word,
+    quote,
+    split_name,
 )
 from sharpbayes.scaffold.dialect import read_with_dialect
 from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_crowd, draft_panel
@@ -25,8 +32,9 @@ from sharpbayes.scaffold.harm import find_refusals
 from sharpbayes.scaffold.inference import MAX_GROUPS, infer_scale, is_number
 from sharpbayes.scaffold.logs import LogTable, read_log
 from sharpbayes.scaffold.merged_cells import fill_merged
+from sharpbayes.scaffold.nested_cells import unfold_cells
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
-from sharpbayes.scaffold.score_columns import melt_scores
+from sharpbayes.scaffold.score_columns import melt_scores, name_sheets
 from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.roles import CROWD_LOGS
 from sharpbayes.storage.files import write_text
@@ -37,6 +45,7 @@ AS_JUDGES = (
     'a column names the model, so "{0}" is taken as the judge; for groups of raters write the '
     'study by `init --role "rater={0}"`'
 )
+MODELS = '"{}" is taken as the model, because its values begin as names of models do'
 NO_MODEL = (
     'no column names the model, so "{item}" is taken as the item and "{rater}" as the rater, and '
     "of rows that repeat both the first counts; where models answered, name the column of the "
@@ -55,6 +64,12 @@ COMMENTS = (
     '"{item}" is taken as the item, but no two rows have one of its texts: where these are '
     "comments on the answers, name the column of the item by `init --role item=COLUMN`, and where "
     "models answered that of the model by `init --role model=COLUMN`"
+)
+# Which of two answers is better, and why that is no score.
+PREFERENCES = {"winner", "preference", "preferred", "better"}
+PAIRS = (
+    "{} says which of two answers is better ({}, {}); a score of each answer is needed, such as "
+    "how harmful a judge calls it"
 )
 # Of an item and of a rater: words by which the data may be a panel.
 PANEL_ITEM, PANEL_RATERS = "prompt", ("judge", "grader")
@@ -110,6 +125,8 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
     if missing:
         message = f"no such column, the columns are {', '.join(map(str, main.data.columns))}"
         raise DataError.at(path, message, key=missing[0])
+    if log is None and not roles:
+        _refuse_pairs(main.data, path)
     if log is not None:
         log = replace(log, roles={**log.roles, **roles})
         if log.layout in CROWD_LOGS:
@@ -120,6 +137,8 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
     if "model" in panel_roles and "rater" not in roles:
         if last_word(panel_roles.get("judge", "")) in PEOPLE:
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
+        if "model" not in roles and not {*split_name(panel_roles["model"])} & {*WORDS["model"]}:
+            draft.assume("panel.roles", MODELS.format(panel_roles["model"]))
         return draft_panel(draft, replace(panel, roles=panel_roles), copy)
     siblings = _read_siblings(path, folder, draft, known=main.label)
     siblings = [table for table in siblings if table.label != main.label]
@@ -180,7 +199,7 @@ def _choose_score(main: LogTable, declared: Mapping[str, str]) -> LogTable:
 
 def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str]:
     """Return columns of a panel by role; of a score only where each row is one."""
-    roles = infer_roles(data, PANEL_ROLES, declared)
+    roles = infer_roles(data, PANEL_ROLES, find_model(data, declared) | {**declared})
     if "score" in declared or "score" not in roles:
         return roles
     if not _is_long(data.columns, roles["score"]) or _has_refusals(data, roles):
@@ -205,18 +224,39 @@ def _is_long(columns: Iterable[object], score: str) -> bool:
     return score in named and (len(named) == 1 or score.lower() in SCORE_WORDS)
 
 
+def _refuse_pairs(data: pd.DataFrame, path: Path) -> None:
+    """Raise DataError where answers are compared in pairs: none has a score of its own."""
+    names = [*map(str, data.columns)]
+    words = [[*re.findall(r"[a-z]+|\d+", name.lower())] for name in names]
+    sides = [
+        [name for name, of_name in zip(names, words, strict=True) if {*of_name} & ends]
+        for ends in ({"a", "1", "chosen"}, {"b", "2", "rejected"})
+    ]
+    decided = [n for n, of_name in zip(names, words, strict=True) if {*of_name} & PREFERENCES]
+    if decided and all(sides) and not any(map(is_named_score, names)):
+        problem = PAIRS.format(quote(decided[0]), quote(sides[0][0]), quote(sides[1][0]))
+        raise DataError.at(path, problem)
+
+
 def _find_ratings(
     path: Path, folder: Path, draft: Draft, *, declared: Mapping[str, str]
 ) -> LogTable:
     """Return the table of ratings: the file, or its sibling where the file has no ratings."""
-    table = _read_plain(path, folder)
+    sheets = list_sheets(path) if is_table(path) and path.is_file() else []
+    joined = name_sheets([_read_plain(path, folder, sheet=x) for x in sheets if is_model(x)])
+    if joined is not None:
+        return joined
+    table = unfold_cells(_read_plain(path, folder))
     if declared or _has_ratings(table) or infer_roles(table.data, ("model",), {}):
         return table
     for other in _read_siblings(path, folder, Draft(), known=table.label):
         shared = [name for name in table.data.columns if name in other.data.columns]
-        if other.label != table.label and shared and _has_ratings(other):
+        is_sheet = other.name == table.name
+        has_ratings = (shared or is_sheet) and _has_ratings(other)
+        has_ratings |= is_sheet and bool(infer_roles(other.data, ("model",), {}))
+        if other.label != table.label and has_ratings:
             draft.assume("", f'"{table.label}" holds no ratings; they are in "{other.label}"')
-            return other
+            return unfold_cells(other)
     return table
 
 

@@ -477,7 +477,7 @@ def test_people_who_score_answers_are_judges(tmp_path):
 
 
 def test_columns_of_other_languages_are_asked_for_in_both_forms(tmp_path):
-    names = {"model_id": "Modell", "prompt_id": "Aufgabe", "judge_id": "Wer", "severity": "Note"}
+    names = {"model_id": "Malli", "prompt_id": "Kysymys", "judge_id": "Kuka", "severity": "Arvo"}
     with pytest.raises(DataError) as raised:
         started(tmp_path, panel().rename(columns=names))
     assert "where judges score models, name these with --role model=COLUMN" in str(raised.value)

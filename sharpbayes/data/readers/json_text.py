@@ -74,11 +74,43 @@ def read_json_lines(path: Path) -> pd.DataFrame:
 
 
 def read_json_list(path: Path) -> pd.DataFrame:
-    """Read a list of JSON objects as :func:`read_json_lines` reads lines of them."""
+    """Read a list of JSON objects as :func:`read_json_lines` reads lines of them.
+
+    The list may be the only one of an object, whose texts and numbers are columns, too. Objects may
+    stand under names, which are the column ``id``, and lists of them, where it is ``key``.
+    """
     content = parse_json(path.read_bytes(), path)
-    if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
+    rows = _list_rows(content) if isinstance(content, dict) else content
+    if rows is None or not _is_list_of_objects(rows):
         raise DataError.at(path, "no list of JSON objects, such as one for each rating")
-    return _tabulate_objects(collect_rows(content), path)
+    return _tabulate_objects(collect_rows(rows), path)
+
+
+def _list_rows(content: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the rows of an object that is no row itself; None where it has none.
+
+    >>> _list_rows({"model": "a", "config": {"n": 1}, "results": [{"harm": 1}, {"harm": 0}]})
+    [{'model': 'a', 'harm': 1}, {'model': 'a', 'harm': 0}]
+    >>> _list_rows({"a": [{"harm": 1}], "b": [{"harm": 0}]})
+    [{'key': 'a', 'harm': 1}, {'key': 'b', 'harm': 0}]
+    >>> _list_rows({"p1": {"harm": 1}, "p2": {"harm": 0}})
+    [{'id': 'p1', 'harm': 1}, {'id': 'p2', 'harm': 0}]
+    """
+    lists = {key: value for key, value in content.items() if value and _is_list_of_objects(value)}
+    if len(lists) == 1:
+        plain = {key: v for key, v in content.items() if not isinstance(v, dict | list)}
+        return [plain | entry for value in lists.values() for entry in value]
+    if len(lists) == len(content):
+        return [{"key": key} | entry for key, value in lists.items() for entry in value]
+    objects = [value for value in content.values() if isinstance(value, dict)]
+    if len(objects) == len(content) and len({frozenset(value) for value in objects}) == 1:
+        return [{"id": key} | value for key, value in content.items()]
+    return None
+
+
+def _is_list_of_objects(value: object) -> bool:
+    """Tell whether a value of JSON is a list of objects and of nothing else."""
+    return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
 
 
 def _tabulate_objects(objects: Iterable[dict[str, Any]], path: Path) -> pd.DataFrame:

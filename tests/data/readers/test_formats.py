@@ -128,9 +128,16 @@ def test_objects_may_lie_deep_in_one_another():
     ("text", "problem"),
     [
         ('[{"a.b": 1, "a": {"b": 2}}]', "key 'a.b' stands twice"),
-        ("[1]", "no list of JSON objects, such as one for each rating"),
-        ('{"a": [{"b": 1}]}', "no list of JSON objects, such as one for each rating"),
-        ('"a"', "no list of JSON objects, such as one for each rating"),
+        *(
+            (text, "no list of JSON objects, such as one for each rating")
+            for text in (
+                "[1]",
+                '"a"',
+                '{"a": [1], "c": []}',
+                '{"a": {"b": 1}, "c": {"d": 1}}',
+                '{"a": [{"b": 1}], "c": [{"b": 1}], "d": 1}',
+            )
+        ),
     ],
 )
 def test_json_that_is_no_table_is_refused(tmp_path, text, problem):
