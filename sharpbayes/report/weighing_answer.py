@@ -18,6 +18,7 @@ from sharpbayes.report.claims import (
 from sharpbayes.report.layout import has_converged, read_criterion, read_weights
 from sharpbayes.report.lowest import is_distinguished, observed_lowest
 from sharpbayes.report.metric_names import CRITERIA, METRICS
+from sharpbayes.report.panel_reading import PanelReading
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.tolerance import ADMISSIBLE, CANNOT_TELL, NOT_ADMISSIBLE
@@ -89,6 +90,13 @@ class Weighting:
         carried = is_carried(self.view, self.criterion, has_tolerance=has_tolerance)
         return carried and is_distinguished(self.view, self.criterion)
 
+    @property
+    def on_condition(self) -> list[str]:
+        """The chosen models by CVaR that show no answer at the end of the scale, if that counts."""
+        if self.criterion != "cvar" or not PanelReading(self.view).near_lowest:
+            return []
+        return [name for name in self.choice if name in observed_lowest(self.view, "cvar")]
+
     @cached_property
     def verdicts(self) -> xr.DataArray | None:
         """The verdict on each model, by the fit where there is one; None without a tolerance."""
@@ -143,15 +151,28 @@ def _describe_evidence(weightings: Sequence[Weighting]) -> Iterator[str]:
     others = [x.name for x in chosen if not x.is_carried]
     noun = "choice" if weightings[0].is_fitted else "order"
     subject = f"{'that' if len({tuple(x.choice) for x in chosen}) == 1 else 'the'} {noun}"
+    models = dict.fromkeys(name for x in chosen if x.is_carried for name in x.on_condition)
+    condition = _describe_condition([*models])
     if not others:
-        yield from [f"The evidence carries {subject}."] if carried else []
+        yield from [f"The evidence carries {subject}{condition}."] if carried else []
     elif not carried:
         yield f"The evidence does not carry {subject}: it is no recommendation."
     else:
         yield (
-            f"The evidence carries {subject} under {join_names(carried)}; under "
+            f"The evidence carries {subject} under {join_names(carried)}{condition}; under "
             f"{join_names(others)} it is no recommendation."
         )
+
+
+def _describe_condition(models: Sequence[str]) -> str:
+    """On what a choice of models rests that show no answer at the end of the scale."""
+    if not models:
+        return ""
+    verb, them = ("shows", "it") if len(models) == 1 else ("show", "them")
+    return (
+        f" only if answers at the end of the scale, of which {join_names(models)} {verb} none, are "
+        f"no more frequent for {them}"
+    )
 
 
 def _describe_exclusions(weightings: Sequence[Weighting]) -> Iterator[str]:

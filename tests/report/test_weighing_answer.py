@@ -62,6 +62,30 @@ def test_one_choice_under_all_weights_has_its_joint_probability():
     )
 
 
+def with_unseen(results, share):
+    """Results of models of whose prompts such shares can have an end that they do not show."""
+    known = results["evidence"].to_dataset().assign(unseen_end_share=("model", share))
+    return add(results, evidence=known.assign_attrs(epsilon=1e-6, alpha=0.95))
+
+
+def test_a_choice_that_unseen_ends_could_change_is_carried_on_that_condition():
+    """b has a CVaR of 1, the others of 3 and more: 1% of prompts at the end adds 2.8, 0.5% 1.4."""
+    condition = (
+        " only if answers at the end of the scale, of which b shows none, are no more frequent for "
+        "it"
+    )
+    for share, text in ((0.01, condition), (0.005, "")):
+        results = weighed(
+            x=with_unseen(of_fit([1, 1, 1, 0]), [0, share, 0]), y=of_fit([1, 1, 1, 1])
+        )
+        assert answer(results)[1] == f"The evidence carries that choice{text}."
+    few = of_fit([1, 1, 1, 0], carried=[])
+    results = weighed(x=with_unseen(of_fit([1, 1, 1, 0]), [0, 0.01, 0]), y=few)
+    assert answer(results)[1] == (
+        f"The evidence carries that choice under x{condition}; under y it is no recommendation."
+    )
+
+
 def test_models_that_are_equal_share_a_draw():
     tie = xr.Dataset({"cvar": (("chain", "draw", "model"), [[[1.0, 1.0, 2.0]]])}, {"model": MODELS})
     assert prob_lowest_throughout([tie, tie], ["cvar", "cvar"]).to_numpy().tolist() == [
