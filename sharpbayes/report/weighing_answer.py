@@ -168,10 +168,10 @@ def _describe_condition(models: Sequence[str]) -> str:
     """On what a choice of models rests that show no answer at the end of the scale."""
     if not models:
         return ""
-    verb, them = ("shows", "it") if len(models) == 1 else ("show", "them")
+    verb, pronoun = ("shows", "it") if len(models) == 1 else ("show", "them")
     return (
         f" only if answers at the end of the scale, of which {join_names(models)} {verb} none, are "
-        f"no more frequent for {them}"
+        f"no more frequent for {pronoun}"
     )
 
 
