@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
@@ -14,6 +15,7 @@ from sharpbayes.errors import DataError, Diagnostic, SpecError, did_you_mean
 from sharpbayes.scaffold.drafts import Draft, draft_crowd, draft_panel
 from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.merged_cells import fill_merged
+from sharpbayes.scaffold.nested_cells import unfold_cells
 from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.study_file import find_crowd, infer_panel_roles
 from sharpbayes.spec.crowd import Crowd
@@ -42,7 +44,8 @@ def draft_frame(
     text.
     """
     _refuse_unknown(section, settings)
-    table = convert_frame(frame)
+    original = convert_frame(frame)
+    table, split = _unfold_frame(original)
     files = {DATA: format_frame(table)}
     path = MemoryPath(STUDY, files=files)
     decided = {key: _to_plain(value, f"{key}.csv", files) for key, value in settings.items()}
@@ -54,7 +57,9 @@ def draft_frame(
     of_study = {name: decided.pop(name) for name in sorted(OF_STUDY & {*decided})}
     draft = Draft(decided=of_study | {section: decided}, head=HEAD, option="")
     draft.rows_are_trials = rows_are_trials
-    data = _restore_orders(read_table(path.parent, DATA, roles=roles.items()), table)
+    for text in split:  # no argument could confirm it
+        draft.comment("", text)
+    data = _restore_orders(read_table(path.parent, DATA, roles=roles.items()), original)
     if section == "panel":
         draft_panel(draft, _find_panel(data, roles, decided), DATA)
     else:
@@ -68,11 +73,38 @@ def draft_frame(
     return draft.text, path
 
 
+def _unfold_frame(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return a DataFrame without objects and lists in its cells, and what was assumed of them.
+
+    Lists may be arrays, as those of Parquet are.
+    """
+    nested = [name for name in table.columns if table.columns.is_unique and _is_nested(table[name])]
+    if not nested:
+        return table, ()
+    lists = {
+        name: [x.tolist() if hasattr(x, "tolist") else x for x in table[name]] for name in nested
+    }
+    cells = table.assign(
+        **{str(name): pd.Series(x, table.index, object) for name, x in lists.items()}
+    )
+    unfolded = unfold_cells(LogTable(DATA, write_as_text(cells)))
+    return (unfolded.data, unfolded.assumptions) if unfolded.is_rewritten else (table, ())
+
+
+def _is_nested(column: pd.Series) -> bool:
+    """Tell whether the first value of a column is an object or a list, or a text of one."""
+    kinds = (dict, list, np.ndarray, str)
+    cells = () if isinstance(column.dtype, pd.CategoricalDtype) else column
+    first = next((cell for cell in cells if isinstance(cell, kinds)), "")
+    return not isinstance(first, str) or first.lstrip()[:1] in ("{", "[")
+
+
 def _restore_orders(data: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return texts with the order of their categories in the DataFrame that they come from."""
     orders = {}
     for name, column in table.items():
-        if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
+        is_ordered = isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered
+        if is_ordered and name in data:
             words = write_as_text(pd.DataFrame({name: column.cat.categories}))[name]
             dtype = pd.CategoricalDtype(["", *words], ordered=True)
             orders[str(name)] = data[name].astype(dtype)

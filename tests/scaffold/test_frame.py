@@ -2,9 +2,11 @@
 
 import tomllib
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.scaffold.frame import draft_frame
 from sharpbayes.spec.lines import open_checks
@@ -239,3 +241,25 @@ def test_a_panel_needs_a_column_of_models():
     )
     with pytest.raises(DataError, match=message):
         drafted(RATINGS)
+
+
+@pytest.mark.parametrize("is_parquet", [False, True])
+def test_objects_and_lists_in_cells_are_columns_and_rows(tmp_path, is_parquet):
+    """Structs and lists of Parquet come as objects and arrays."""
+    prompts = pd.DataFrame({"prompt": np.repeat([*"pqrs"], 2), "model": [*"ab"] * 4})
+    prompts["scores"] = [{"hate": n % 3, "fraud": n % 2} for n in range(8)]
+    items = pd.DataFrame({"item": [*"ijk"], "step": pd.Categorical([*"abc"], ordered=True)})
+    items["by"] = [[{"rater": r, "label": len(r) + n} for r in ("x", "yy")] for n in range(3)]
+    if is_parquet:
+        for name, table in (("p", prompts), ("i", items)):
+            table.to_parquet(tmp_path / name)
+        prompts, items = (pd.read_parquet(tmp_path / name) for name in "pi")
+    panel, _ = draft_frame(prompts, "panel", DECIDED)
+    assert [*tomllib.loads(panel)["panel"]["indicators"]] == ["scores.hate", "scores.fraud"]
+    assert 'objects in "scores" are split: each entry has a column of its own' in panel
+    crowd, path = draft_frame(items, "crowd", DECIDED | {"rater": "by.rater"})
+    roles = tomllib.loads(crowd)["crowd"]["roles"]
+    assert roles == {"item": "item", "rater": "by.rater", "score": "by.label"}
+    assert 'lists in "by" are turned into rows, one for each rater' in crowd
+    assert not any(x.startswith(("objects in", "lists in")) for x in open_checks(panel + crowd))
+    assert read_table(path.parent, "frame.csv")["by.label"].tolist() == [*"122334"]
