@@ -117,6 +117,11 @@ class PanelReading:
         """Models that lie nearer to the lowest CVaR than answers nobody saw could raise it."""
         return near_lowest(self.evidence, "cvar")[0] if "evidence" in self.view else []
 
+    @property
+    def rests_on_unseen_ends(self) -> bool:
+        """Whether the weights decide by CVaR, whose order answers nobody saw could change."""
+        return self.criterion == "cvar" and bool(self.near_lowest)
+
     @cached_property
     def substitutes(self) -> list[str]:
         """Metrics that can be compared where tails cannot: the mean, or the policy score.

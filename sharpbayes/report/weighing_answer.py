@@ -93,7 +93,7 @@ class Weighting:
     @property
     def on_condition(self) -> list[str]:
         """The chosen models by CVaR that show no answer at the end of the scale, if that counts."""
-        if self.criterion != "cvar" or not PanelReading(self.view).near_lowest:
+        if not PanelReading(self.view).rests_on_unseen_ends:
             return []
         return [name for name in self.choice if name in observed_lowest(self.view, "cvar")]
 

@@ -7,7 +7,8 @@ import xarray as xr
 from sharpbayes.posterior.weightings import prob_lowest_throughout
 from sharpbayes.report.claims import is_recommended
 from sharpbayes.report.summary import answer
-from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.declaration import View, build_tables
+from sharpbayes.report.tables.weighed import MODEL_TABLES
 from sharpbayes.report.weighing_answer import UNCONVERGED
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.weigh import weigh
@@ -84,6 +85,19 @@ def test_a_choice_that_unseen_ends_could_change_is_carried_on_that_condition():
     assert answer(results)[1] == (
         f"The evidence carries that choice under x{condition}; under y it is no recommendation."
     )
+
+
+@pytest.mark.parametrize(
+    ("share", "carried", "word"), [(0.01, ALL, "on condition"), (0, ALL, "yes"), (0.01, [], "no")]
+)
+def test_the_table_says_whether_a_choice_is_carried_on_a_condition(share, carried, word):
+    results = with_unseen(of_fit([1, 1, 1, 0], carried=carried), [0, share, 0])
+    decision = results["decision"].to_dataset().assign(expected_loss=("model", [0.3, 0.1, 0.2]))
+    decision["expected_loss_mcse"] = ("model", np.full(3, 0.01))
+    results = add(results, decision=decision.assign_attrs(interval_note=""))
+    [table] = build_tables(MODEL_TABLES[1:2], weighed(x=results))
+    row = dict(zip(table.header, table.rows[0], strict=True))
+    assert row["carried by the evidence"] == word
 
 
 def test_models_that_are_equal_share_a_draw():

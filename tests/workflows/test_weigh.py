@@ -282,7 +282,9 @@ def test_priors_are_weighed_too(shared_results):
     assert decided.note.removeprefix(f"{UNUSABLE} ").startswith(
         "Choice: the lowest expected loss; under a tolerance, among the models that are within it "
         "with the probability that the decision asks. A choice that the evidence does not carry is "
-        "no recommendation. Admissible: at the confidence of the tolerance, which may ask for "
+        "no recommendation; on condition: it holds only if answers at the end of the scale, of "
+        "which the lowest model shows none, are no more frequent for it. Admissible: at the "
+        "confidence of the tolerance, which may ask for "
         "more. 95% posterior intervals; they contain "
     )
     models = tables["Each model under each weighting"]

@@ -11,6 +11,7 @@ from sharpbayes.report.human_scoring import HUMAN_DECISION
 from sharpbayes.report.layout import WEIGHED, read_criterion, read_weights, results_kind
 from sharpbayes.report.metric_names import CRITERIA
 from sharpbayes.report.panel_answer import PanelAnswer
+from sharpbayes.report.panel_reading import PanelReading
 from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import (
@@ -52,12 +53,19 @@ def _decisions(view: View) -> Iterator[Labels]:
             "weights": labels["weights"],
             "choice": _choice(labels["inside"], labels_where(decision["selected"])),
             "by": CRITERIA[decision.attrs["criterion"]],
-            "carried": "yes" if is_recommended(labels["inside"]) else "no",
+            "carried": _carried(labels["inside"]),
             "order": _order(decision["expected_loss"]),
             "admissible": _admissible(decision),
             "unresolved": int(decision["unresolved"].sum()) // 2,
             **_human_decision(labels["inside"]),
         }
+
+
+def _carried(inside: View) -> str:
+    """Whether the evidence carries a choice: yes, on condition, or no."""
+    if not is_recommended(inside):
+        return "no"
+    return "on condition" if PanelReading(inside).rests_on_unseen_ends else "yes"
 
 
 def _human_decision(inside: View) -> Labels:
@@ -277,8 +285,9 @@ MODEL_TABLES = (
         note=_note_of_first(
             "Choice: the lowest expected loss; under a tolerance, among the models that are within "
             "it with the probability that the decision asks. A choice that the evidence does not "
-            "carry is no recommendation. Admissible: at the confidence of the tolerance, which may "
-            "ask for more. {decision[interval_note]}"
+            "carry is no recommendation; on condition: it holds only if answers at the end of the "
+            "scale, of which the lowest model shows none, are no more frequent for it. Admissible: "
+            "at the confidence of the tolerance, which may ask for more. {decision[interval_note]}"
         ),
     ),
     TableSpec(
