@@ -219,7 +219,7 @@ def find_model(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str
 
 def _is_empty(values: pd.Series) -> bool:
     """Tell whether all cells of a column are empty; a table without rows says nothing."""
-    return len(values) > 0 and all(not str(text).strip() for text in pd.unique(values))
+    return len(values) > 0 and not any(str(text).strip() for text in values)
 
 
 def _numbers_rows(data: pd.DataFrame, name: str, role: str) -> bool:

@@ -67,6 +67,7 @@ COMMENTS = (
 )
 # Which of two answers is better, and why that is no score.
 PREFERENCES = {"winner", "preference", "preferred", "better"}
+COMPARED = {"model", "answer", "response", "output", "completion", "chosen", "rejected"}
 PAIRS = (
     "{} says which of two answers is better ({}, {}); a score of each answer is needed, such as "
     "how harmful a judge calls it"
@@ -227,12 +228,12 @@ def _is_long(columns: Iterable[object], score: str) -> bool:
 def _refuse_pairs(data: pd.DataFrame, path: Path) -> None:
     """Raise DataError where answers are compared in pairs: none has a score of its own."""
     names = [*map(str, data.columns)]
-    words = [[*re.findall(r"[a-z]+|\d+", name.lower())] for name in names]
+    words = [{*re.findall(r"[a-z]+|\d+", name.lower())} for name in names]
     sides = [
-        [name for name, of_name in zip(names, words, strict=True) if {*of_name} & ends]
+        [n for n, of in zip(names, words, strict=True) if of & ends and of & COMPARED]
         for ends in ({"a", "1", "chosen"}, {"b", "2", "rejected"})
     ]
-    decided = [n for n, of_name in zip(names, words, strict=True) if {*of_name} & PREFERENCES]
+    decided = [n for n, of in zip(names, words, strict=True) if of & PREFERENCES]
     if decided and all(sides) and not any(map(is_named_score, names)):
         problem = PAIRS.format(quote(decided[0]), quote(sides[0][0]), quote(sides[1][0]))
         raise DataError.at(path, problem)

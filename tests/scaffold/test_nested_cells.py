@@ -277,7 +277,14 @@ def test_answers_that_are_compared_in_pairs_are_refused(tmp_path):
         write_study(tmp_path / "t.csv", tmp_path / "study.toml")
 
 
+def test_numbered_questions_are_no_pair_of_answers(tmp_path):
+    survey = pd.DataFrame({f"Q{n}": RNG.integers(0, 3, 9) for n in range(1, 6)})
+    survey.insert(0, "participant", [f"r{n}" for n in range(9)])
+    survey.assign(better="yes").to_csv(tmp_path / "t.csv", index=False)
+    assert start(tmp_path / "t.csv")[1]["roles"]["rater"] == "participant"
+
+
 def test_a_preference_beside_scores_is_no_reason_to_refuse_them(tmp_path):
-    table = panel(harm_score=lambda n: n % 5, prompt_a=str, prompt_b=str, preferred=str)
+    table = panel(harm_score=lambda n: n % 5, answer_a=str, answer_b=str, preferred=str)
     table.to_csv(tmp_path / "t.csv", index=False)
     assert start(tmp_path / "t.csv")[1]["roles"]["score"] == "harm_score"
