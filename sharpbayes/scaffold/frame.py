@@ -17,7 +17,7 @@ from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.merged_cells import fill_merged
 from sharpbayes.scaffold.nested_cells import unfold_cells
 from sharpbayes.scaffold.score_columns import melt_scores
-from sharpbayes.scaffold.study_file import find_crowd, infer_panel_roles
+from sharpbayes.scaffold.study_file import describe_model, find_crowd, infer_panel_roles
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.roles import CrowdRoles, PanelRoles
@@ -178,7 +178,8 @@ def _find_panel(data: pd.DataFrame, declared: dict[str, str], decided: dict[str,
         raise DataError.at(DATA, message, key="model")
     if "prompts" in decided:
         _name_side_tables(decided, roles)
-    return replace(table, roles=roles)
+    assumptions = (*table.assumptions, *describe_model(roles, declared))
+    return replace(table, roles=roles, assumptions=assumptions)
 
 
 def _name_side_tables(decided: dict[str, Any], roles: Mapping[str, str]) -> None:

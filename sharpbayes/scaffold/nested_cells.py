@@ -55,12 +55,12 @@ def _unfold(
 ) -> pd.DataFrame | None:
     """Return a table with columns and rows for nested cells; None where names become equal."""
     columns = {str(name): nested.get(str(name), data[name].tolist()) for name in data.columns}
-    whole = [
+    records = [
         dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)
     ]
-    number = sum(max(1, len(row[rated[0]] or ())) for row in whole) if rated else len(whole)
+    number = sum(max(1, len(row[rated[0]] or ())) for row in records) if rated else len(records)
     take_memory(CELL * number * len(columns), f"{number:,} rows of its cells")
-    rows = [part for row in whole for part in _split_row(row, rated)]
+    rows = [part for row in records for part in _split_row(row, rated)]
     try:
         flat = pd.DataFrame([flatten_object(row) for row in rows], dtype=object)
     except LookupError:

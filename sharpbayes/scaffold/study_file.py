@@ -138,8 +138,7 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
     if "model" in panel_roles and "rater" not in roles:
         if last_word(panel_roles.get("judge", "")) in PEOPLE:
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
-        if "model" not in roles and not {*split_name(panel_roles["model"])} & {*WORDS["model"]}:
-            draft.assume("panel.roles", MODELS.format(panel_roles["model"]))
+        draft.assume("panel.roles", *describe_model(panel_roles, roles))
         return draft_panel(draft, replace(panel, roles=panel_roles), copy)
     siblings = _read_siblings(path, folder, draft, known=main.label)
     siblings = [table for table in siblings if table.label != main.label]
@@ -206,6 +205,13 @@ def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[s
     if not _is_long(data.columns, roles["score"]) or _has_refusals(data, roles):
         del roles["score"]
     return roles
+
+
+def describe_model(roles: Mapping[str, str], declared: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is assumed where a column is the model by its values and not by its name."""
+    model = roles.get("model", "")
+    if model and "model" not in declared and not {*split_name(model)} & {*WORDS["model"]}:
+        yield MODELS.format(model)
 
 
 def _has_refusals(data: pd.DataFrame, roles: Mapping[str, str]) -> bool:

@@ -263,3 +263,11 @@ def test_objects_and_lists_in_cells_are_columns_and_rows(tmp_path, is_parquet):
     assert 'lists in "by" are turned into rows, one for each rater' in crowd
     assert not any(x.startswith(("objects in", "lists in")) for x in open_checks(panel + crowd))
     assert read_table(path.parent, "frame.csv")["by.label"].tolist() == [*"122334"]
+
+
+def test_a_model_that_is_known_by_its_values_is_marked_unless_it_is_named():
+    frame = FRAME.rename(columns={"model": "target"})
+    frame["target"] = frame["target"].map(lambda name: f"gpt-{name}")
+    text = '"target" is taken as the model, because its values begin as names of models do'
+    assert text in drafted(frame)[1]
+    assert text not in drafted(frame, model="target")[1]
