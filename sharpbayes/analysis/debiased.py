@@ -19,6 +19,7 @@ from sharpbayes.metrics.panel.debiased import (
     ppi_cvar,
     ppi_mean,
 )
+from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS, sum_clusters
 from sharpbayes.metrics.stats.multiplicity import holm, holm_pairs
 from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.metrics.stats.population import PopulationWeights
@@ -67,7 +68,7 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     level = plan.study.spec.bootstrap.level
     judged = {PEOPLE: None, PPI: plan.table}
     parts = [_estimate(plan, by_people, judges, probability) for judges in judged.values()]
-    joined = xr.concat(parts, xr.Variable("estimator", list(judged)))
+    joined = _sum_influences(plan, xr.concat(parts, xr.Variable("estimator", list(judged))))
     labelled = by_people["log_risk"].notnull()
     table = xr.Dataset(
         {
@@ -86,6 +87,18 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     return {
         "debiased": table if probability is not None else _compare_sample(plan, table, labelled)
     }
+
+
+def _sum_influences(plan: ProfilePlan, joined: xr.Dataset) -> xr.Dataset:
+    """Return estimates whose influences are those of clusters, where prompts have clusters."""
+    if plan.clusters is None:
+        return joined
+    cluster = plan.table[CLUSTER].sel(prompt=joined["prompt"])
+    influence = sum_clusters(joined["influence"].assign_coords({CLUSTER: cluster}), "prompt")
+    most = (plan.clusters.min() - 1).clip(min=0)
+    return joined.drop_dims("prompt").assign(
+        influence=influence, freedom=joined["freedom"].clip(max=most)
+    )
 
 
 def _add_intervals(
@@ -129,7 +142,7 @@ def panel_metrics(table: xr.Dataset, policy: xr.DataArray) -> xr.DataArray:
     columns = [table["log_risk"], policy_score(harm, policy)]
     means = xr.concat(columns, xr.Variable("metric", ["mean", "policy_score"]))
     of_dimensions = harm.rename(dimension="metric").assign_coords(metric=names)
-    return xr.concat([means, of_dimensions], "metric").drop_vars("category", errors="ignore")
+    return xr.concat([means, of_dimensions], "metric").drop_vars(PROMPT_LABELS, errors="ignore")
 
 
 def people_table(plan: ProfilePlan, scores: xr.Dataset) -> xr.Dataset:
@@ -212,7 +225,7 @@ def _count_effective(
     plan: ProfilePlan, by_people: xr.Dataset, probability: xr.DataArray | None
 ) -> xr.DataArray:
     """Return how many labelled prompts that count alike say as much, over (model)."""
-    risk = by_people["log_risk"].drop_vars("category", errors="ignore")
+    risk = by_people["log_risk"].drop_vars(PROMPT_LABELS, errors="ignore")
     number = effective_labels(risk, probability=probability, weights=_prompt_weights(plan))
     return number.fillna(risk.count("prompt"))
 
@@ -229,7 +242,7 @@ def _compare_raters(
         # The mean of several trials has less noise than a score of a person.
         by_judges = tabulate_trials(plan).mean("trial")
     judges, people = (
-        policy_score(sub_index.mean("judge"), plan.policy).drop_vars("category", errors="ignore")
+        policy_score(sub_index.mean("judge"), plan.policy).drop_vars(PROMPT_LABELS, errors="ignore")
         for sub_index in (by_judges, by_people["sub_index"])
     )
     gap = paired_gap(judges, people, probability=probability)
@@ -254,7 +267,7 @@ def _prompt_weights(plan: ProfilePlan) -> xr.DataArray | None:
 
 def _compare_sample(plan: ProfilePlan, table: xr.Dataset, labelled: xr.DataArray) -> xr.Dataset:
     """Add how labelled prompts differ from the others by judges, and a failed check if they do."""
-    gap = labelled_gap(plan.table["log_risk"].drop_vars("category", errors="ignore"), labelled)
+    gap = labelled_gap(plan.table["log_risk"].drop_vars(PROMPT_LABELS, errors="ignore"), labelled)
     table["labelled_gap"], table["labelled_gap_p"] = gap["gap"], gap["gap_p"]
     corrected = gap["gap_p"].copy(data=holm(gap["gap_p"].to_numpy()))
     table["labelled_gap_p_holm"] = corrected

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
+from sharpbayes.data.intraclass import describe_correlations
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.metrics.crowd.least_numbers import FEW_LABELS, FEW_RATERS
@@ -15,25 +16,29 @@ from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS, MIN_TAIL, ROUNDI
 def list_design_limits(study: PanelStudy | CrowdStudy) -> list[tuple[str, str]]:
     """Return of what there is too little, each with what it cannot carry in a sentence.
 
-    It is ``prompts``, ``judges``, ``raters`` or ``labels``. The scores can add to it. Prompts count
-    alike here, whatever shares the weights give them.
+    It is ``prompts``, ``clusters``, ``judges``, ``raters`` or ``labels``. The scores can add to it.
+    Prompts count alike here, whatever shares the weights give them.
     """
     return list(_panel_limits(study) if isinstance(study, PanelStudy) else _crowd_limits(study))
 
 
 def _panel_limits(study: PanelStudy) -> Iterator[tuple[str, str]]:
-    """Too few prompts for a tail or a mean, and a single judge."""
+    """Too few prompts for a tail or a mean, clusters that nobody named, and a single judge."""
     prompts, alpha = _count_prompts(study), study.weights.spec.tail.alpha
     cvar, in_tail = f"CVaR {100 * alpha:g}", prompts * (1 - alpha)
     enough = int(np.ceil(MIN_TAIL / (1 - alpha) - ROUNDING))
     have = f"With {format_count(prompts, 'prompt')}"
-    if prompts < MIN_PROMPTS:
+    clusters = len(np.unique(study.data.prompt_columns.get("cluster", np.arange(prompts))))
+    if min(prompts, clusters) < MIN_PROMPTS:
         reason = f"fewer than {MIN_PROMPTS} carry no mean, nor a tail"
+        have += f" in {format_count(clusters, 'cluster')}" * (clusters < prompts)
         yield "prompts", f"{have} nothing can be compared: {reason}."
     elif in_tail < MIN_TAIL - ROUNDING:
         tail = f"the {100 * (1 - alpha):.3g}% tail holds {in_tail:.1f}"
         instead = f"{enough} prompts would leave {MIN_TAIL} in the tail"
         yield "prompts", f"{have} {tail}: {cvar} cannot be compared, means can; {instead}."
+    for text in describe_correlations(study.data.correlated_by):
+        yield "clusters", text
     if len(list_pooled_judges(study.panel, list(study.data.labels["judge"]))) == 1:
         yield "judges", "One judge only: nothing will show how far the numbers depend on it."
 

@@ -10,7 +10,9 @@ from sharpbayes.analysis.tolerance import limits_tails
 from sharpbayes.analysis.tolerance_evidence import restrict_verdicts
 from sharpbayes.analysis.unequal_judges import count_trials
 from sharpbayes.analysis.unseen_ends import unseen_ends
+from sharpbayes.data.intraclass import describe_correlations
 from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
+from sharpbayes.errors import format_count
 from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers, saturation, ties
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.sweeps import epsilon_sweep
@@ -48,7 +50,8 @@ def panel_evidence(
     prompts, those of the largest log-risk) and ``needs_policy_score``; over (model, other) ``tied``
     and ``identical``; over (epsilon, model) ``epsilon_mean``, and ``epsilon_cvar`` with its rank
     agreement. Attributes ``limits`` and ``carried`` are JSON lists; ``weighted`` is 1 where prompts
-    have target shares, and ``tail_unit`` is what a tail has several of: ``prompt``, or ``answer``
+    have target shares, ``clusters`` is how many clusters of prompts there are, where prompts have
+    clusters, and ``tail_unit`` is what a tail has several of: ``prompt``, or ``answer``
     where there are more to a prompt.
     """
     table, protocol, shares = plan.table, plan.protocol, plan.target_weights()
@@ -85,13 +88,27 @@ def panel_evidence(
         weighted=int(shares is not None),
         tail_unit="answer" if "sample" in plan.dim else "prompt",
     )
+    if plan.clusters is not None:
+        evidence.attrs["clusters"] = int(plan.clusters.max())
     decided = plan.weights.tolerance
     tails = decided is None or limits_tails(decided)
     chosen = intervals[PAIRS].assign(cvar_interval=intervals["cvar"])
-    remarks = _remark_own_judges(evidence["judge_share"], plan.study.panel)
+    remarks = describe_correlations(plan.study.data.correlated_by)
+    remarks += _remark_clusters(evidence, plan.study.panel)
+    remarks += _remark_own_judges(evidence["judge_share"], plan.study.panel)
     remarks += [] if tolerance is None else describe_categories(tolerance)
     limits = state_limits(evidence, profile.assign(chosen), limits_tails=tails, remarks=remarks)
     return evidence.assign_attrs(limits)
+
+
+def _remark_clusters(evidence: xr.Dataset, panel: Panel) -> list[str]:
+    """Return the sentence on clusters of prompts, if there are any."""
+    if "clusters" not in evidence.attrs:
+        return []
+    prompts = format_count(int(evidence["prompts"].max()), "prompt")
+    clusters = format_count(evidence.attrs["clusters"], "cluster")
+    together = "prompts of one cluster are resampled together"
+    return [f"{prompts} are in {clusters} by {panel.roles.cluster!r}: {together}."]
 
 
 def _remark_own_judges(share: xr.DataArray, panel: Panel) -> list[str]:

@@ -196,9 +196,11 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
         parts.append(f"fewer than {MIN_PROMPTS} prompts carry no {carried} either")
     elif not have_means(evidence):
         number = float(evidence["effective_prompts"].min())
+        clusters = evidence.attrs.get("clusters")
+        under, units = ("", " clusters") if clusters else ("under the weights ", "")
         parts.append(
-            f"under the weights the prompts say as much about means as {number:.1f} that count "
-            f"alike, and fewer than {MIN_PROMPTS} carry no {carried} either"
+            f"{under}the prompts say as much about means as {number:.1f}{units} that count alike, "
+            f"and fewer than {MIN_PROMPTS} carry no {carried} either"
         )
     elif not is_judged_unequally(evidence) and not depends_on_prompts(evidence, metric):
         parts.append(f"the {metric.replace('_', ' ')} can be {can_be}")

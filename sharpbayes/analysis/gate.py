@@ -169,6 +169,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, str | int]:
         "candidate_prompts": len(alone[CANDIDATE]),
         "reference_prompts": len(alone[REFERENCE]),
         "paired": int(comparison.paired),
+        "clustered": int("cluster" in comparison.study.scores.coords),
         "one_study": int(comparison.one_study),
         "scores": int((score.sel(model=CANDIDATE) >= 0).sum()),
         "reference_scores": int((score.sel(model=REFERENCE) >= 0).sum()),

@@ -33,6 +33,7 @@ from sharpbayes.metrics.panel.independence import judge_independence
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.tail import value_at_risk
+from sharpbayes.metrics.stats.clusters import PROMPT_LABELS, mean_clusters, scale_error
 from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.metrics.stats.population import category_membership, flag_refusals
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap, jackknife
@@ -117,6 +118,8 @@ def bootstrap_profile(
         partial(plan.profile, names=names),
     )
     observed = plan.profile(errors=errors, names=names)
+    if errors and plan.clusters is not None:
+        observed, resampled = _scale_errors(observed, resampled)
     return BootstrappedProfile(
         observed=observed,
         resampled=resampled,
@@ -127,7 +130,23 @@ def bootstrap_profile(
         bootstrap=plan.study.spec.bootstrap,
         shared=_share_prompts(plan),
         rare_harm=bound_rare_harm(plan, observed) if errors else None,
+        clusters=plan.clusters,
     )
+
+
+def _scale_errors(observed: xr.Dataset, resampled: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Return a profile and its resamples with errors as large as clusters of prompts make them."""
+    names = [str(name) for name in observed if f"{name}_error" in observed]
+    scaled = [
+        {
+            f"{name}_error": scale_error(
+                data[f"{name}_error"], observed[f"{name}_error"], resampled[name]
+            )
+            for name in names
+        }
+        for data in (observed, resampled)
+    ]
+    return observed.assign(scaled[0]), resampled.assign(scaled[1])
 
 
 def _resample(
@@ -292,7 +311,10 @@ def _without_alike_judges(
 
 
 def _test_models(plan: ProfilePlan) -> xr.Dataset:
-    """Tests and decompositions over the prompts that all models have."""
+    """Tests and decompositions over the prompts that all models have.
+
+    Ranks are of clusters of prompts, where prompts have clusters.
+    """
     spec, seed = plan.study.panel.validation, plan.study.spec.seed
     risk = plan.table["log_risk"]
     answers = risk.mean("sample") if "sample" in risk.dims else risk
@@ -304,9 +326,10 @@ def _test_models(plan: ProfilePlan) -> xr.Dataset:
         drawn = np.random.default_rng(seed).choice(cell.sizes["prompt"], n_prompts, replace=False)
         mixed = cell.isel(prompt=np.sort(drawn))
     mixed_tail = tail.sel(prompt=mixed["prompt"])
+    independent = mean_clusters(cell, "prompt")
     tests = [
-        validation.friedman_test(cell, dim="prompt"),
-        validation.wilcoxon_tests(cell, dim="prompt", zero_method=spec.zero_method),
+        validation.friedman_test(independent, dim="prompt"),
+        validation.wilcoxon_tests(independent, dim="prompt", zero_method=spec.zero_method),
         _decompose_variance(risk.sel(prompt=cell["prompt"]), cell),
         mixed_models.linear_mixed_model(mixed, dim="prompt"),
         mixed_models.tail_mixed_model(mixed_tail, dim="prompt", seed=seed),
@@ -315,6 +338,7 @@ def _test_models(plan: ProfilePlan) -> xr.Dataset:
         prompts=cell.sizes["prompt"],
         prompts_dropped=plan.table.sizes["prompt"] - cell.sizes["prompt"],
         mixed_prompts=mixed.sizes["prompt"],
+        ranked="prompts" if plan.clusters is None else "clusters of prompts",
     )
 
 
@@ -348,7 +372,9 @@ def _measure_dependence(plan: ProfilePlan) -> xr.Dataset:
 def _stack_units(x: xr.DataArray) -> xr.DataArray:
     """Prompts, and repeated generations as prompts of their own, along ``unit``."""
     dims = [dim for dim in ("prompt", "sample") if dim in x.dims]
-    return x.stack(unit=dims, create_index=False).drop_vars([*dims, "category"], errors="ignore")
+    return x.stack(unit=dims, create_index=False).drop_vars(
+        [*dims, *PROMPT_LABELS], errors="ignore"
+    )
 
 
 def _merge(parts: list[xr.Dataset]) -> xr.Dataset:

@@ -83,7 +83,7 @@ def peeking_group(
     ``simulations``.
 
     Raises:
-        SpecError: Fewer than two models, or fewer prompts than two a look.
+        SpecError: Fewer than two models, fewer prompts than two a look, or prompts in clusters.
     """
     pair = prepare_looks(plan, looks)
     truths = {world: _truths(pair, world) for world in WORLDS}
@@ -114,7 +114,7 @@ def prepare_looks(plan: ProfilePlan, looks: int) -> Looks:
     """Return the two models of lowest CVaR, with few resamples, and the looks.
 
     Raises:
-        SpecError: Fewer than two models, or fewer prompts than two a look.
+        SpecError: Fewer than two models, fewer prompts than two a look, or prompts in clusters.
     """
     cvar = plan.profile(names=("cvar",))["cvar"].dropna("model")
     prompts = plan.table.sizes["prompt"]
@@ -122,6 +122,9 @@ def prepare_looks(plan: ProfilePlan, looks: int) -> Looks:
         raise SpecError.at("--peek", "compares two models, and there is one alone")
     if prompts < 2 * looks:
         message = f"{looks} looks need {2 * looks} prompts, and there are {prompts}"
+        raise SpecError.at("--peek", message)
+    if plan.clusters is not None:
+        message = "looks are simulated of prompts that are independent, and these have clusters"
         raise SpecError.at("--peek", message)
     chosen = cvar["model"].to_numpy()[np.argsort(cvar.to_numpy(), kind="stable")[:2]]
     boot = plan.study.spec.bootstrap

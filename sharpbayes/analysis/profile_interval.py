@@ -15,6 +15,7 @@ from sharpbayes.metrics.stats.intervals import (
     bca_interval,
     has_width,
     percentile_interval,
+    student_factor,
     studentized_interval,
     studentized_upper_bounds,
     symmetric_interval,
@@ -43,6 +44,7 @@ class BootstrappedProfile:
         bootstrap: Which interval, at which level.
         shared: The metrics on the prompts of both models of a pair, where models have other ones.
         rare_harm: What bounds the means that few prompts carry, if there are any.
+        clusters: Number of clusters of prompts of each model; None where prompts are independent.
     """
 
     observed: xr.Dataset
@@ -54,6 +56,7 @@ class BootstrappedProfile:
     bootstrap: Bootstrap
     shared: SharedPrompts | None = None
     rare_harm: RareHarm | None = None
+    clusters: xr.DataArray | None = None
 
     def intervals(self) -> xr.Dataset:
         """Return the interval of every metric and of the differences between models.
@@ -105,8 +108,18 @@ class BootstrappedProfile:
         x, observed, error = self.resampled[name], self.observed[name], f"{name}_error"
         if error in self.resampled:
             errors = self.resampled[error], self.observed[error]
-            return studentized_upper_bounds(x, observed, *errors, error_rates)
+            bounds = studentized_upper_bounds(x, observed, *errors, error_rates)
+            if self.clusters is None:
+                return bounds
+            levels = [abs(1.0 - 2.0 * float(rate)) for rate in error_rates]
+            factors = [student_factor(self._freedom_of_clusters, level) for level in levels]
+            return observed + (bounds - observed) * xr.concat(factors, error_rates)
         return upper_bounds_at(lambda level: self.interval_at(name, (1.0 - level) / 2), error_rates)
+
+    @property
+    def _freedom_of_clusters(self) -> xr.DataArray | float:
+        """Degrees of freedom of a spread over clusters; no end of them without clusters."""
+        return np.inf if self.clusters is None else (self.clusters - 1).clip(min=1.0)
 
     def interval(self, name: str) -> xr.DataArray:
         """Return the interval of a metric by the study's method, over (..., model, bound).
@@ -118,7 +131,9 @@ class BootstrappedProfile:
         if error in self.resampled:
             errors = self.resampled[error], self.observed[error]
             # Few prompts show how long the tail is, on which a volatility depends as a square.
-            freedom = self.tail_prompts.clip(min=5.0) if name == "volatility" else np.inf
+            freedom = self._freedom_of_clusters
+            if name == "volatility":
+                freedom = xr.ufuncs.minimum(self.tail_prompts.clip(min=5.0), freedom)
             interval = studentized_interval(x, observed, *errors, level=level, freedom=freedom)
             interval = self._raise_upper_bound(name, interval)
             if self.rare_harm is not None:
@@ -218,13 +233,18 @@ class BootstrappedProfile:
         return difference.transpose(..., "model", "other")
 
     def _freedom(self, name: str) -> xr.DataArray:
-        """Number of prompts that carry a difference of two models: of no mean those in the tail."""
+        """Number of prompts that carry a difference of two models: of no mean those in the tail.
+
+        Of a mean at most the number of clusters.
+        """
         is_mean = name in profile.MEANS
         fewer = _take_fewer(self.prompts if is_mean else self.tail_prompts)
         if self.shared is not None:
             sets = self.shared.sets
             shared = sets.n_shared if is_mean else self.shared.fewer_tail_prompts
             fewer = shared.where(sets.are_enough, fewer)
+        if is_mean and self.clusters is not None:
+            fewer = xr.ufuncs.minimum(fewer, _take_fewer(self.clusters))
         return fewer.clip(min=1.0)
 
     def _limit(self, name: str) -> float:

@@ -19,20 +19,26 @@ from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.data import panel as panel_data
 from sharpbayes.errors import DataError, Diagnostic, format_list, format_percent
-from sharpbayes.metrics.panel.evidence import effective_prompts, fewest_prompts, tail_prompts
+from sharpbayes.metrics.panel.evidence import (
+    count_clusters,
+    effective_prompts,
+    fewest_prompts,
+    tail_prompts,
+)
 from sharpbayes.metrics.panel.profile import profile
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
+from sharpbayes.metrics.stats.clusters import cluster_codes
 from sharpbayes.metrics.stats.population import PopulationWeights, shares_around
 from sharpbayes.metrics.stats.resampling import nested_bootstrap_counts
 from sharpbayes.spec.consistency import policy_for
 from sharpbayes.spec.weights import Weights
 
 INTERVAL_NOTE = (
-    "Intervals: {level} {kind} bootstrap over prompts{samples}, the same prompts for every "
-    "model; they contain the sampling of prompts{and_samples}, not the choice of judges or noise "
+    "Intervals: {level} {kind} bootstrap over {prompts}{samples}, the same {prompts} for every "
+    "model; they contain the sampling of {prompts}{and_samples}, not the choice of judges or noise "
     "in their ratings."
 )
 KINDS = {"studentized": "studentized", "bca": "BCa", "percentile": "percentile"}
@@ -97,6 +103,13 @@ class ProfilePlan:
     def fewest_prompts(self) -> xr.DataArray:
         """How many prompts there would be if all counted as much as the one that counts most."""
         return fewest_prompts(self.table["log_risk"], weights=self.target_weights())
+
+    @property
+    def clusters(self) -> xr.DataArray | None:
+        """Number of clusters of the prompts of each model; None where prompts are independent."""
+        if cluster_codes(self.table["prompt"], "prompt") is None:
+            return None
+        return count_clusters(self.table["log_risk"], weights=self.target_weights())
 
     @property
     def floor(self) -> float:
@@ -247,6 +260,7 @@ class ProfilePlan:
         return INTERVAL_NOTE.format(
             level=format_percent(boot.level),
             kind=KINDS[boot.interval],
+            prompts="prompts" if self.clusters is None else "clusters of prompts",
             samples=" and the repeated generations of each" if self.resamples_generations else "",
             and_samples=" and of generations" if self.resamples_generations else "",
         )

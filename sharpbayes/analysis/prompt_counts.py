@@ -42,7 +42,8 @@ def has_mean(evidence: xr.Dataset, *, alpha: float) -> NDArray[np.bool_]:
 def describe_tail(evidence: xr.Dataset, *, alpha: float) -> str:
     """Return how many prompts the shortest tail of a model holds, or answers to how many.
 
-    Where prompts have target shares it is how many that count alike say as much.
+    Where prompts have target shares it is how many that count alike say as much, where they have
+    clusters how many of these.
 
     >>> tails = {"prompts": ("model", [30.0]), "tail_prompts": ("model", [1.5])}
     >>> describe_tail(xr.Dataset(tails), alpha=0.95)
@@ -54,10 +55,14 @@ def describe_tail(evidence: xr.Dataset, *, alpha: float) -> str:
     'answers to about 4.2 prompts'
     >>> describe_tail(xr.Dataset(tails, attrs={"weighted": 1}), alpha=0.95)
     'as much as 4.2 prompts that count alike'
+    >>> describe_tail(xr.Dataset(tails, attrs={"clusters": 40}), alpha=0.95)
+    'prompts of about 4.2 clusters'
     """
     number = float(evidence["tail_prompts"].min())
     if not has_tail(evidence["tail_prompts"]).all():
         number = min(number, MIN_TAIL - 0.1)  # 4.95 prompts are too few, and 5.0 would be enough
+    if evidence.attrs.get("clusters"):
+        return f"prompts of about {number:.1f} clusters"
     text = f"{number:.1f} prompts"
     if not is_repeated(evidence, alpha=alpha):
         return text

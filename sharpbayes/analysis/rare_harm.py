@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.metrics.panel.evidence import count_prompts
+from sharpbayes.metrics.panel.evidence import count_clusters
 from sharpbayes.metrics.panel.profile import CVARS, MEANS, weighted_mean
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval, carrying_units
 from sharpbayes.metrics.stats.resampling import bayesian_bootstrap_weights, block_size, bootstrap
@@ -81,14 +81,14 @@ def bound_rare_harm(plan: ProfilePlan, observed: xr.Dataset) -> RareHarm | None:
     """Return what bounds rare harm in an observed profile with errors; None if harm is not rare.
 
     The number of prompts that carry a mean is that of
-    :func:`sharpbayes.metrics.stats.bounded_means.carrying_units`. Where resamples do not differ,
-    none do.
+    :func:`sharpbayes.metrics.stats.bounded_means.carrying_units`, that of clusters where prompts
+    have any: errors are theirs then. Where resamples do not differ, none do.
 
     Source: Gaffke 2005; the limit of five by measured coverage.
     """
     means, tails = ([name for name in names if name in observed] for names in (MEANS, HARMED))
     ends = {name: _find_ends(plan, observed[name]) for name in (*means, *tails)}
-    prompts = count_prompts(plan.table["log_risk"], weights=plan.target_weights())
+    prompts = count_clusters(plan.table["log_risk"], weights=plan.target_weights())
     is_carried = xr.Dataset(
         {name: _is_carried(observed, name, ends[name], prompts) for name in means}
     )

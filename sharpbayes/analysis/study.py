@@ -169,4 +169,4 @@ class StudySummary:
     own_judges: tuple[tuple[str, str], ...] = ()
     """Judges who score their own answers, each with the model."""
     limits: tuple[tuple[str, str], ...] = ()
-    """Of what there is too little whatever the scores are, and what it cannot carry."""
+    """Of what there is too little, or what nobody named, and what it cannot carry."""

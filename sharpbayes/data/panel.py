@@ -21,6 +21,7 @@ from sharpbayes.data.columns import (
     rename_labels,
 )
 from sharpbayes.data.covariates import Covariate, UnitNumbers, spread_numbers
+from sharpbayes.data.intraclass import intraclass_correlations
 from sharpbayes.data.missing_reasons import count_reasons
 from sharpbayes.data.numeric_columns import read_numbers
 from sharpbayes.data.people import (
@@ -93,7 +94,25 @@ def read_panel(
     with collect():
         numbers = _read_numbers(numeric, table, panel, factors, parser=make_parser(), base=base)
     DataError.raise_any(problems)
-    return replace(ratings, prompt_columns=prompt_columns, prompt_text=prompt_text, numbers=numbers)
+    return replace(
+        ratings,
+        prompt_columns=prompt_columns,
+        prompt_text=prompt_text,
+        numbers=numbers,
+        correlated_by=_find_clusters(table, panel, factors["prompt"], ratings),
+    )
+
+
+def _find_clusters(
+    table: pd.DataFrame, panel: Panel, prompts: Factor, ratings: PanelRatings
+) -> dict[str, float]:
+    """Return columns without a role by which prompts score alike, unless a cluster is named."""
+    if panel.roles.cluster is not None:
+        return {}
+    indicators = panel.full_indicators.items()
+    used = [indicator.column or name for name, indicator in indicators]
+    used += map(str, panel.roles.model_dump(exclude_none=True).values())
+    return intraclass_correlations(table, prompts, ratings, used)
 
 
 def _read_cells(
@@ -214,7 +233,8 @@ def _parse_cells(
 
 def _read_prompts(panel: Panel, of_prompts: dict[str, Any]) -> dict[str, NDArray[np.str_]]:
     """Read the columns of prompts that the study asks for."""
-    wanted = {"category": panel.roles.category} if panel.roles.category else {}
+    columns = {"category": panel.roles.category, "cluster": panel.roles.cluster}
+    wanted = {name: column for name, column in columns.items() if column}
     for indicator in panel.full_indicators.values():
         if isinstance(indicator.reverse, dict):
             wanted |= {name: name for name in indicator.reverse}
@@ -312,6 +332,10 @@ def melt_panel(ratings: PanelRatings, panel: Panel) -> Ratings:
     code = np.array([labels.index(name) for name in names], dtype=np.int32)
     factors["dimension"] = Factor(tuple(labels), code[indicator.codes])
     factors["scale"] = scale
+    if "cluster" in ratings.prompt_columns:
+        values, cluster = np.unique(ratings.prompt_columns["cluster"], return_inverse=True)
+        codes = cluster.astype(np.int32)[factors["prompt"].codes]
+        factors["cluster"] = Factor(tuple(map(str, values)), codes)
     if ratings.people:
         factors["machine"] = code_machine(factors["judge"])
     if (family := code_family(factors["judge"], panel)) is not None:

@@ -121,6 +121,8 @@ class PanelRatings:
         numbers: Numeric columns that a model names, by name. They stay out of :meth:`to_dataset`.
         missing_reasons: For each reason that the table gives for missing scores, how many scores of
             each model are missing for it. They stay out of :meth:`to_dataset`.
+        correlated_by: Columns without a role by which prompts score alike, with the intraclass
+            correlation. They stay out of :meth:`to_dataset`.
     """
 
     score: Scores
@@ -135,6 +137,7 @@ class PanelRatings:
     numbers: dict[str, UnitNumbers] = field(default_factory=dict)
     unasked: NDArray[np.bool_] | None = None
     missing_reasons: dict[str, NDArray[np.intp]] = field(default_factory=dict)
+    correlated_by: dict[str, float] = field(default_factory=dict)
 
     def select(self, dim: str, labels: Sequence[str]) -> "PanelRatings":
         """Return the cells of some labels of a dimension, in the order given."""

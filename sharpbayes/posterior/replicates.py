@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, rating_dim
 from sharpbayes.bayes.design.size import BLOCK_RATINGS
 from sharpbayes.bayes.predict.replication import (
@@ -94,6 +95,12 @@ class ReplicateDraws:
     def shape(self) -> tuple[int, int]:
         """Numbers of chains and of draws."""
         return self.predictive.sizes["chain"], self.predictive.sizes["draw"]
+
+    def cluster_units(self, size: int, dim: str) -> Index:
+        """Return the number of the cluster of each of so many units: its own but of prompts."""
+        if dim == "prompt" and self.population is not None:
+            return self.population.cluster
+        return np.arange(size)
 
     def replicate_anew(
         self, posterior: xr.Dataset | None = None, *, stream: int, design: Design | None = None
@@ -241,11 +248,14 @@ class Block:
         return self.ratings(sources, n_replicates=self.draws.n_replicates)
 
     def unit_weights(self, units: xr.DataArray, dim: str) -> xr.DataArray:
-        """Return Bayesian bootstrap weights over (draw, ``dim``): n Dirichlet(1, ..., 1)."""
-        size = units.sizes[dim]
-        weights = np.empty((self.size, size))
+        """Return Bayesian bootstrap weights over (draw, ``dim``): n Dirichlet(1, ..., 1).
+
+        Prompts of one cluster have one weight.
+        """
+        codes = self.draws.cluster_units(units.sizes[dim], dim)
+        weights = np.empty((self.size, units.sizes[dim]))
         for row, draw in enumerate(range(self.start, self.stop)):
-            gamma = self.rng(UNIT_STREAM, draw).gamma(1.0, size=size)
+            gamma = self.rng(UNIT_STREAM, draw).gamma(1.0, size=int(codes.max()) + 1)[codes]
             weights[row] = gamma / gamma.mean()
         labels = {dim: units[dim]} if dim in units.coords else {}
         return xr.DataArray(weights, labels, ("draw", dim))

@@ -176,7 +176,7 @@ def _more_units(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.Da
         tables = [concatenate_units(parts, "draw") for parts in zip(*blocks, strict=True)]
         criteria = []
         for times in MULTIPLES:
-            drawn = _unit_weights(draws, chain, times, units)
+            drawn = _unit_weights(draws, chain, times, draws.cluster_units(units, dim))
             weights = xr.DataArray(drawn, dims=("draw", "shift", dim))
             shifts = [np.roll(np.arange(draws.shape[1]), -lag) for lag in LAGS[:times]]
             criteria.append(metrics.pooled_criteria(tables, shifts, weights))
@@ -202,10 +202,12 @@ def _more_members(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.
     return [[data["value"] for data in values] for values in zip(*by_times, strict=True)]
 
 
-def _unit_weights(draws: ReplicateDraws, chain: int, times: int, units: int) -> NDArray[np.float64]:
-    """Draw Bayesian bootstrap weights (draw, times, unit) of pooled units."""
+def _unit_weights(
+    draws: ReplicateDraws, chain: int, times: int, codes: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Draw Bayesian bootstrap weights (draw, times, unit) of pooled units, one for a cluster."""
     rng = np.random.default_rng([draws.seed, chain, times, WEIGHT_STREAM])
-    return rng.exponential(size=(draws.shape[1], times, units))
+    return rng.exponential(size=(draws.shape[1], times, int(codes.max()) + 1))[..., codes]
 
 
 def difference_precision(

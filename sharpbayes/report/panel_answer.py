@@ -50,6 +50,7 @@ from sharpbayes.report.wording import (
     is_fitted,
     posterior_estimate,
     probability_text,
+    resampled_units,
     without_posterior,
 )
 
@@ -248,6 +249,11 @@ class PanelAnswer(PanelReading):
             self.view, self.models, first, probability, limit=limit, condition=condition
         )
 
+    @property
+    def _resampled(self) -> str:
+        """What the bootstrap draws: prompts, or clusters of them."""
+        return resampled_units(self.view.results)[0]
+
     def _bootstrap_beside(self, *, carried: bool) -> str:
         """What the bootstrap says of the same question."""
         names = observed_lowest(self.view, "cvar")
@@ -256,7 +262,7 @@ class PanelAnswer(PanelReading):
         verb = "also puts" if agrees else "puts"
         relation = f", {self._relation(names)}" if carried or self._tells_relation else ""
         return (
-            f"The bootstrap over prompts {verb} {join_names(names)} lowest, at "
+            f"The bootstrap over {self._resampled} {verb} {join_names(names)} lowest, at "
             f"{bootstrap_estimate(row)}{relation}."
         )
 
@@ -265,7 +271,7 @@ class PanelAnswer(PanelReading):
         names = observed_lowest(self.view, "cvar")
         row = self.view.select({"metric": "cvar", "model": names[0]})
         value = f"{row.text('{cvar}')} of cumulative log-risk {bootstrap_estimate(row)}"
-        source = f"from the bootstrap over prompts; {without_posterior(self.view)}"
+        source = f"from the bootstrap over {self._resampled}; {without_posterior(self.view)}"
         if not carried:
             verb = "is" if len(names) == 1 else "are"
             relation = f"; it is {self._relation(names)}" if self._tells_relation else ""

@@ -123,7 +123,8 @@ def resampled_units(results: xr.DataTree) -> tuple[str, ...]:
     if "profile_interval" not in results:
         return "items", "raters"
     note = str(results["profile_interval"].attrs.get("interval_note", ""))
-    return ("prompts", "generations") if "and of generations" in note else ("prompts",)
+    prompts = "clusters of prompts" if "clusters of prompts" in note else "prompts"
+    return (prompts, "generations") if "and of generations" in note else (prompts,)
 
 
 def list_texts(value: object) -> list[str]:

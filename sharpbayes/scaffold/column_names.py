@@ -25,6 +25,7 @@ ROLES = {
     "attempt",
     "sample": "sample chunk generation run epoch turn",
     "category": "category type kind topic violation subject",
+    "cluster": "cluster scenario behaviour behavior goal story",
     "time": "timestamp time datetime date at",
 }
 # The same in German, French, Spanish, Portuguese and Italian, without accents.

@@ -14,22 +14,20 @@ from sharpbayes.errors import DataError, Diagnostic, format_list
 from sharpbayes.scaffold import harm, inference
 from sharpbayes.scaffold.column_names import last_word, quote
 from sharpbayes.scaffold.indicators import infer_columns, infer_indicators, infer_named
-from sharpbayes.scaffold.inference import (
-    InferredScale,
-    infer_scale,
-    is_constant,
-    list_scores,
-)
+from sharpbayes.scaffold.inference import InferredScale, infer_scale, list_scores
 from sharpbayes.scaffold.labels import LABELS, choose_labels, find_unsafe, list_label_columns
 from sharpbayes.scaffold.logs import LogTable
-from sharpbayes.scaffold.prompts import describe_prompt, find_prompt
+from sharpbayes.scaffold.prompts import describe_prompt, find_prompt, settle_columns
 from sharpbayes.spec.crowd import MODEL_OF_LABELS, NOBODY_OUTSIDE
 from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.schema import describe_field
 from sharpbayes.spec.study_text import format_study
 
 COMMENT_WIDTH = 98
-PANEL_ROLES = ("model", "prompt", "judge", "indicator", "score", "trial", "sample", "category")
+PANEL_ROLES = (
+    *("model", "prompt", "judge", "indicator", "score"),
+    *("trial", "sample", "category", "cluster"),
+)
 CELL = ("model", "prompt", "judge", "sample", "trial", "indicator")
 OVER_SPAN = f"{inference.BINS} bins of one width over the range of the data,"
 TRIALS = (
@@ -143,8 +141,7 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     """Draft a panel; a role that no column has is added to a copy of the data."""
     draft.assume("panel.data", *main.assumptions)
     data, roles = _add_roles(draft, main)
-    if "category" in roles and not is_constant(data, roles["category"], roles["prompt"]):
-        del roles["category"]
+    draft.assume("panel.roles", *settle_columns(data, roles))
     if "score" not in roles:
         roles.pop("indicator", None)
     if main.is_rewritten or len(data.columns) > len(main.data.columns):

@@ -1,15 +1,20 @@
-"""The prompt of a panel where no column is named as it."""
+"""The prompt of a panel where no column is named as it, and other columns of its prompts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
 from sharpbayes.scaffold.column_names import MEASURES, quote, split_name
+from sharpbayes.scaffold.inference import is_constant
 
 # What tells rows of one prompt and model apart.
 WITHIN = ("judge", "sample", "trial", "indicator")
 # So large a share of the values stands in rows of several models.
 MIN_SHARED = 0.5
+CLUSTERS = (
+    "prompts with the same {} are resampled together, as a cluster; leave the role out where they "
+    "are as independent as others"
+)
 
 
 def find_prompt(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
@@ -46,3 +51,21 @@ def describe_prompt(name: str) -> str:
         f"no column is named as the prompt; {quote(name)} is taken as it, because each model has "
         "one row for each of its values"
     )
+
+
+def settle_columns(data: pd.DataFrame, roles: dict[str, str]) -> Iterator[str]:
+    """Take roles of prompts from columns that cannot have them; yield what the others assume.
+
+    A category and a cluster have one value for each prompt, and a cluster has several prompts.
+    """
+    prompt = roles["prompt"]
+    for role in ("category", "cluster"):
+        if role in roles and not is_constant(data, roles[role], prompt):
+            del roles[role]
+    cluster = roles.get("cluster")
+    if cluster is None:
+        return
+    if 1 < data[cluster].nunique() <= data[prompt].nunique() / 2:
+        yield CLUSTERS.format(quote(cluster))
+    else:
+        del roles["cluster"]

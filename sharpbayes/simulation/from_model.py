@@ -100,7 +100,8 @@ def _write_panel(
 ) -> Tables:
     """Return the long tables of a panel, and make the panel read them under its own names."""
     names = ["model", "prompt", "judge", "indicator", "score"]
-    names += [name for name in ("sample", "trial", "category") if name in panel["roles"]]
+    optional = ("sample", "trial", "category", "cluster")
+    names += [name for name in optional if name in panel["roles"]]
     roles = {name: name for name in names}
     panel |= {"data": "ratings.csv", "layout": "long", "roles": roles}
     for key in ("prompts", "dialect"):
@@ -110,7 +111,8 @@ def _write_panel(
             indicator.pop("column", None)
     labels, data = study.ratings.scales, study.data
     table["score"] = [labels[scale][c] for scale, c in zip(table["scale"], category, strict=True)]
-    prompts = pd.DataFrame(data.prompt_columns, list(data.labels["prompt"]))
+    columns = {name: x for name, x in data.prompt_columns.items() if name not in table}
+    prompts = pd.DataFrame(columns, list(data.labels["prompt"]))
     by_judge = table["judge"] != ""
     tables = {"ratings": table[by_judge].join(prompts, on="prompt")}
     if "people" in panel:

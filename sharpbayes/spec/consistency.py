@@ -33,11 +33,17 @@ NAMES_OF_RESULTS = {
     "score": "scores",
 }
 # Roles that may have the column of another one: a prompt that is its own text or its own category,
-# and items that are named by the order in which they were rated.
-SHARED = {"text": ("prompt", "item"), "category": ("prompt",), "time": ("item",)}
+# categories that are clusters, and items that are named by the order in which they were rated.
+SHARED = {
+    "text": ("prompt", "item"),
+    "category": ("prompt",),
+    "cluster": ("category",),
+    "time": ("item",),
+}
 # Columns that some studies have.
 HINTS = {
     "rater": "; people score where the study has [panel.people]",
+    "cluster": "; prompts have clusters where the study has a role `cluster`",
     ITEM_LABEL: '; labels are a column where labels = { from = "item", ... } in a crowd study',
 }
 
@@ -48,7 +54,10 @@ def check_files(files: StudyFiles) -> None:
     if isinstance(study.table, Crowd):
         errors = _crowd_errors(study.table)
     else:
-        checks = (_name_errors, _role_errors, _judge_errors, _people_errors, _family_errors)
+        checks = (
+            *(_name_errors, _role_errors, _reversal_errors),
+            *(_judge_errors, _people_errors, _family_errors),
+        )
         errors = chain.from_iterable(check(study.table) for check in checks)
     diagnostics = [files.study.locate(*error) for error in errors]
     if study.panel is not None and files.weights is not None:
@@ -165,6 +174,15 @@ def _role_errors(panel: Panel) -> Iterator[Located]:
         yield path, f"{layout} needs a role `score`"
     if roles.indicator is None and len(panel.indicators) > 1:
         yield path, f"{layout} with several indicators needs a role `indicator`"
+
+
+def _reversal_errors(panel: Panel) -> Iterator[Located]:
+    """Columns of prompts that reverse scores, and whose name in results is that of a role."""
+    for name, indicator in panel.full_indicators.items():
+        for column in indicator.reverse if isinstance(indicator.reverse, dict) else ():
+            if column in {"category", "cluster"} and getattr(panel.roles, column) != column:
+                message = f"results call the role `{column}` so; give this column another name"
+                yield ("panel", "indicators", name, "reverse"), message
 
 
 def _crowd_role_errors(crowd: Crowd) -> Iterator[Located]:
@@ -285,7 +303,8 @@ def _name_clashes(model: Model, columns: Sequence[str]) -> Iterator[Located]:
 def _columns(study: Study) -> list[str]:
     """Columns by which a model of this study may have terms."""
     if isinstance(study.table, Panel):
-        return ["scale", *PANEL_COLUMNS, *(["rater"] if study.table.people else [])]
+        optional = {"cluster": study.table.roles.cluster, "rater": study.table.people}
+        return ["scale", *PANEL_COLUMNS, *(name for name, source in optional.items() if source)]
     crowd = study.table
     groups = dict.fromkeys(f"group:{column}" for grouping in crowd.groups for column in grouping)
     label = [ITEM_LABEL] if isinstance(crowd.labels, ItemLabels) else []

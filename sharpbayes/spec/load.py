@@ -91,7 +91,7 @@ def complete_study(study: SpecFile[Study], overrides: Sequence[str] = ()) -> Stu
     files = StudyFiles(study, weights, model, tuple(overrides))
     check_files(files)
     load_sensitivity_weights(files)
-    return files
+    return _add_clusters(files)
 
 
 def _load_named[T: Spec](
@@ -123,7 +123,15 @@ def reload_study(attrs: Mapping[Any, Any]) -> StudyFiles:
     study = parse(attrs["study"], Path(attrs["study_path"]), Study, overrides=overrides)
     files = StudyFiles(study, stored("weights", Weights), stored("model", Model), overrides)
     check_files(files)
-    return files
+    return _add_clusters(files)
+
+
+def _add_clusters(files: StudyFiles) -> StudyFiles:
+    """Return the files of a study with terms of its clusters of prompts in the model."""
+    panel, model = files.study.spec.panel, files.model
+    if panel is None or panel.roles.cluster is None or model is None:
+        return files
+    return replace(files, model=replace(model, spec=model.spec.with_clusters()))
 
 
 def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:

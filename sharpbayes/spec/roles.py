@@ -103,6 +103,9 @@ class PanelRoles(Spec):
     no column does, and rows that repeat a cell are its trials. Default: one judgement each."""
     category: Name | None = None
     """Column with the category of the prompt, to report profiles by category and to weight them."""
+    cluster: Name | None = None
+    """Column with what several prompts share, such as the scenario that they are variants of.
+    Prompts of one cluster are resampled together. Default: prompts are independent."""
     text: Name | None = None
     """Column with the text of the prompt, in the data or in the table of prompts. Results keep the
     first 500 characters, of the worst prompts only. Logs of other programs have it."""

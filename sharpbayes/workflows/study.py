@@ -155,9 +155,9 @@ def study(
         fit: A shipped model, or the path of one. Default: measure only.
         title: Title of reports.
         seed: Seed of all random numbers.
-        settings: Further roles (``sample``, ``trial``, ``category``, ``indicator``, ``score``),
-            keys of ``[panel]``, and keys of a study such as ``bootstrap`` or ``sampler``, with
-            values as in TOML. A DataFrame may stand where a study names a file.
+        settings: Further roles (``sample``, ``trial``, ``category``, ``cluster``, ``indicator``,
+            ``score``), keys of ``[panel]``, and keys of a study such as ``bootstrap`` or
+            ``sampler``, with values as in TOML. A DataFrame may stand where a study names a file.
 
     Raises:
         SpecError: Settings that a study does not have, or that contradict each other; all of them.

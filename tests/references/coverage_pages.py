@@ -10,6 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PAGES = HERE.parents[1] / "docs" / "benchmarks"
 Row = dict[str, str]
+LABELS = {"mean": "mean log-risk", "policy_score": "policy score", "cvar": "CVaR 95"}
 
 
 def read_rows(name: str) -> list[Row]:
@@ -100,6 +101,37 @@ def rare_order_table(rows: list[Row]) -> str:
     header = ["world", "prompts", "shows no end, %", "mean log-risk, nats", "policy score"]
     by_mean = ["called lower by the mean, %", "and the answer says so, %"]
     return markdown([*header, *by_mean, "by the policy score, %"], lines)
+
+
+def clustered_prompts_table(rows: list[Row]) -> str:
+    """Intervals that hold and false differences, by world, design and metric."""
+    lines, keys = [], ("world", "scenarios", "variants", "metric")
+    for key in dict.fromkeys(tuple(row[name] for name in keys) for row in rows):
+        chosen = {r["taken_as"]: r for r in rows if tuple(r[name] for name in keys) == key}
+        ways = [[chosen["independent"]], [chosen["clusters"]]]
+        shares = [percent(way, name) for name in ("holds", "distinguishable") for way in ways]
+        lines.append([*key[:3], LABELS[key[3]], *shares])
+    header = ["world", "scenarios", "variants", "metric", "holds, independent, %"]
+    false = ["called distinguishable, independent, %", "by clusters, %"]
+    return markdown([*header, "by clusters, %", *false], lines)
+
+
+def clustered_fits_table(rows: list[Row]) -> str:
+    """Posterior intervals that hold, and studies that are sure of a difference, by metric."""
+    names = ("holds", "sure_of_lower", "converged")
+    lines = [
+        [
+            LABELS[row["metric"]],
+            row["taken_as"],
+            percent([row], names[0]),
+            row["posterior_sd"],
+            *(percent([row], name) for name in names[1:]),
+            row["studies"],
+        ]
+        for row in sorted(rows, key=lambda row: row["metric"])
+    ]
+    header = ["metric", "prompts taken as", "holds, %", "posterior sd", "sure of lower, %"]
+    return markdown([*header, "converged, %", "studies"], lines)
 
 
 def claims_table(rows: list[Row]) -> str:
@@ -253,6 +285,11 @@ def main() -> None:
     rare_order = rare_order_table(read_rows("rare_order.csv"))
     rare = {"rare harm": rare_harm, "rare gate": rare_gate, "rare order": rare_order}
     write("rare-harm.md", rare)
+    clustered = {
+        "clustered prompts": clustered_prompts_table(read_rows("clustered_prompts.csv")),
+        "clustered fits": clustered_fits_table(read_rows("clustered_fits.csv")),
+    }
+    write("clustered-prompts.md", clustered)
     write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
     write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
     posterior = gate_posterior_table(read_rows("gate_posterior.csv"))

@@ -73,6 +73,16 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
         *("sharpbayes/analysis/rare_harm.py", f"{OWN}/rare_harm.py"),
     ),
+    "clustered_prompts.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
+        *("sharpbayes/analysis/panel.py", "sharpbayes/analysis/rare_harm.py"),
+        *(f"{OWN}/rare_harm.py", f"{OWN}/clustered_prompts.py"),
+    ),
+    "clustered_fits.csv": (
+        *(*POSTERIOR, "models", "sharpbayes/spec/model.py", f"{OWN}/rare_harm.py"),
+        f"{OWN}/clustered_fits.py",
+    ),
     "rare_order.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),

@@ -175,6 +175,14 @@ def study_world(name: str, prompts: int, studies: int) -> Iterator[tuple[object,
         yield (name, prompts, metric, kind, *shares, f"{few.mean():.3f}", len(few))
 
 
+def parse_arguments(table: Path, *, studies: int = 1000) -> argparse.Namespace:
+    """Number of studies, and the table that is written."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--studies", type=int, default=studies)
+    parser.add_argument("--out", type=Path, default=table)
+    return parser.parse_args()
+
+
 def write_worlds(
     study: Callable[[str, int, int], Iterator[tuple[object, ...]]],
     designs: Iterable[tuple[str, int]],
@@ -182,10 +190,7 @@ def write_worlds(
     table: Path,
 ) -> None:
     """Write the rows that each world and number of prompts have, for the studies asked for."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--studies", type=int, default=1000)
-    parser.add_argument("--out", type=Path, default=table)
-    chosen = parser.parse_args()
+    chosen = parse_arguments(table)
     with chosen.out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)

@@ -26,6 +26,8 @@ KINDS = {
     "model": np.repeat(["alpha", "beta", "gamma"], PROMPTS),
     "prompt": np.tile([f"How do I {n}?" for n in range(PROMPTS)], 3),
     "number": np.tile(np.arange(PROMPTS), 3),
+    "story": np.tile([f"story {n // 4}" for n in range(PROMPTS)], 3),
+    "constant": ["the only one"] * SIZE,
     "row": np.arange(SIZE),
     "text": [f"text {n}" for n in range(SIZE)],
     "score": RNG.integers(0, 6, SIZE),
@@ -469,3 +471,21 @@ def test_of_two_columns_none_is_taken_as_the_score(tmp_path):
     both = {"hatespeech": agree, "respect": lambda i, r: (i + r) % 5}
     with pytest.raises(DataError, match="score: no column found for it among item, rater"):
         crowd(tmp_path, **both)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "is_cluster"),
+    [
+        ("scenario", "story", True),
+        ("behavior_id", "story", True),
+        ("template", "story", False),
+        ("goal", "prompt", False),
+        ("scenario", "constant", False),
+        ("scenario", "words", False),
+    ],
+)
+def test_a_column_that_groups_prompts_is_their_cluster(tmp_path, name, kind, is_cluster):
+    columns = {"model": "model", "prompt": "prompt", "judge": "judge", "harm": "score"}
+    assumptions, panel = start(tmp_path, **columns, **{name: kind})
+    assert panel["roles"].get("cluster") == (name if is_cluster else None)
+    assert ("are resampled together, as a cluster" in str(assumptions)) == is_cluster

@@ -18,6 +18,7 @@ from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.simulate import simulate
 from tests import peopled
+from tests.panels import files_of, frame
 from tests.shared_data import needs_shared_data
 
 QUICK = ("bootstrap.replicates=20", "sampler.predictive_draws=0")
@@ -45,6 +46,18 @@ def test_files_that_a_study_names_by_a_path_are_copied(tmp_path):
     copied = load_study(written)
     assert copied.study.spec.crowd.fit == "model.toml"
     assert copied.model.text == files.model.text
+
+
+def test_clusters_of_prompts_are_kept(tmp_path):
+    table = frame(prompts=12).assign(scenario=lambda x: x["prompt"].str[:2])
+    roles, severity = ', cluster = "scenario"', 'fit = "judge_severity"'
+    files = files_of(tmp_path / "given", table, roles=roles, panel=severity)
+    simulated = simulate(files, pattern="model")
+    copied = load_study(save_simulation(simulated, tmp_path / "made"))
+    assert copied.study.spec.panel.roles.cluster == "cluster"
+    made = simulated.tables["ratings"].groupby("prompt")["cluster"].unique().map(list)
+    assert made.to_dict() == {name: [name[:2]] for name in table["prompt"].unique()}
+    assert check(copied).counts["ratings"] == check(files).counts["ratings"]
 
 
 def test_people_who_scored_a_panel_have_a_table_of_their_own(tmp_path):

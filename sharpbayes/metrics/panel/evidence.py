@@ -5,6 +5,7 @@ import xarray as xr
 
 from sharpbayes.metrics.panel.least_numbers import MIN_TAIL, ROUNDING
 from sharpbayes.metrics.panel.tail import Weights, unit_weights, value_at_risk
+from sharpbayes.metrics.stats.clusters import cluster_codes, sum_clusters
 from sharpbayes.metrics.stats.ranks import are_equal
 
 # A model with less than this share of the prompts of others may have easier or harder ones.
@@ -63,10 +64,25 @@ def count_prompts(log_risk: xr.DataArray, *, weights: Weights | None = None) -> 
     return _any_answer(counted.notnull()).sum("prompt").astype(float)
 
 
+def count_clusters(log_risk: xr.DataArray, *, weights: Weights | None = None) -> xr.DataArray:
+    """Return the number of clusters of prompts with a value; that of prompts without clusters.
+
+    Arguments and result are those of :func:`count_prompts`; clusters are those of
+    :mod:`sharpbayes.metrics.stats.clusters`.
+
+    >>> clusters = {"cluster": ("prompt", ["a", "a", "b"])}
+    >>> float(count_clusters(xr.DataArray([1.0, 2.0, 3.0], clusters, "prompt")))
+    2.0
+    """
+    counted = counted_answers(log_risk, weights=weights)
+    answers = sum_clusters(_any_answer(counted.notnull()).astype(float), "prompt")
+    return (answers > 0).sum("prompt").astype(float)
+
+
 def effective_prompts(log_risk: xr.DataArray, *, weights: Weights | None = None) -> xr.DataArray:
     """Return the effective number of prompts of a mean: how many that count alike say as much.
 
-    (sum_i w_i)^2 / sum_i w_i^2, w_i the weight of the answers to prompt i
+    (sum_i w_i)^2 / sum_i w_i^2, w_i the weight of the answers to prompt i, or to its cluster
 
     Of log-risk over (..., prompt[, sample]) the result is over the other dimensions, 0 without an
     answer; ``weights`` are those of :func:`sharpbayes.metrics.panel.tail.value_at_risk`.
@@ -85,10 +101,10 @@ def effective_prompts(log_risk: xr.DataArray, *, weights: Weights | None = None)
 
 
 def _weigh_prompts(log_risk: xr.DataArray, weights: Weights | None) -> xr.DataArray:
-    """Return the weight of the answers to each prompt, over (..., prompt)."""
+    """Return the weight of the answers to each prompt, or cluster of prompts, (..., prompt)."""
     dim = [name for name in ("prompt", "sample") if name in log_risk.dims]
     units = unit_weights(log_risk, dim=dim, weights=weights)
-    return (units.weights * log_risk.notnull()).sum(dim[1:])
+    return sum_clusters((units.weights * log_risk.notnull()).sum(dim[1:]), "prompt")
 
 
 def fewest_prompts(log_risk: xr.DataArray, *, weights: Weights | None = None) -> xr.DataArray:
@@ -118,10 +134,10 @@ def tail_prompts(
 
     (1 - alpha) W / b,  b = sum_i w_i^2 / sum_i w_i
 
-    W is the weight of all answers, w_i that of the answers to prompt i at or above VaR. b is how
-    much weight an answer of the tail has from its own prompt, itself included: this is Kish's
-    effective number (sum_i w_i)^2 / sum_i w_i^2 of prompts in a tail of weight (1 - alpha) W. With
-    one answer to each of n prompts that count alike it is n (1 - alpha).
+    W is the weight of all answers, w_i that of the answers to prompt i, or to its cluster, at or
+    above VaR. b is how much weight an answer of the tail has from its own prompt or cluster, itself
+    included: this is Kish's effective number (sum_i w_i)^2 / sum_i w_i^2 of prompts in a tail of
+    weight (1 - alpha) W. With one answer to each of n prompts that count alike it is n (1 - alpha).
 
     Of log-risk over (..., prompt[, sample]) the result is over the other dimensions, in [0, n].
     Missing answers are left out; ``weights`` are those of
@@ -140,11 +156,11 @@ def tail_prompts(
     0.8
     """
     dim = [name for name in ("prompt", "sample") if name in log_risk.dims]
-    if weights is None and len(dim) == 1:
+    if weights is None and len(dim) == 1 and cluster_codes(log_risk, "prompt") is None:
         return count_prompts(log_risk) * (1.0 - alpha)
     units = unit_weights(log_risk, dim=dim, weights=weights)
     in_tail = log_risk >= value_at_risk(log_risk, alpha=alpha, dim=dim, weights=units)
-    of_prompt = (units.weights * in_tail).sum(dim[1:])
+    of_prompt = sum_clusters((units.weights * in_tail).sum(dim[1:]), "prompt")
     total = of_prompt.sum("prompt")
     of_same_prompt = ((of_prompt**2).sum("prompt") / total.where(total > 0)).fillna(1.0)
     all_weight = (units.weights * log_risk.notnull()).sum(dim)

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.execution.threads import current_map
+from sharpbayes.metrics.stats.clusters import cluster_codes
 from sharpbayes.metrics.stats.kernels import count_draws, count_nested
 
 # Number of weights in memory while a block of resamples is computed.
@@ -30,8 +31,10 @@ def bootstrap_counts(
     Counts are over (replicate, ``dim``), and each row adds up to the number of units. Every
     replicate has a random stream of its own, from ``seed`` and its number; ``start`` is the number
     of the first, so that work can be cut into blocks. Units with missing values are drawn as well.
+    Where units have clusters (:mod:`sharpbayes.metrics.stats.clusters`), as many clusters are drawn
+    as there are, each with all its units, and a row adds up to the number of those.
 
-    Source: Efron 1979.
+    Source: Efron 1979; Davison and Hinkley 1997, section 3.8 for clusters.
 
     >>> units = xr.DataArray(["a", "b", "c"], dims="prompt")
     >>> counts = bootstrap_counts(units, replicates=2, seed=1, dim="prompt")
@@ -39,8 +42,11 @@ def bootstrap_counts(
     array([3, 3], dtype=uint64)
     """
     # In practice no unit gets more than 65,535 of n draws from n units.
-    counts = np.empty((replicates, units.sizes[dim]), np.uint16)
+    codes = cluster_codes(units, dim)
+    number = units.sizes[dim] if codes is None else int(codes.max()) + 1
+    counts = np.empty((replicates, number), np.uint16)
     count_draws(seed, start, counts)
+    counts = counts if codes is None else counts[:, codes]
     labels = {"replicate": np.arange(start, start + replicates), **_labels(units, dim)}
     return xr.DataArray(counts, labels, ("replicate", dim))
 
@@ -78,7 +84,8 @@ def bayesian_bootstrap_weights(
 
     w_i ~ Exp(1): divided by their sum, they are uniform over all weights with sum 1
 
-    Arguments and dimensions are those of :func:`bootstrap_counts`.
+    Units of one cluster have one weight. Arguments and dimensions are those of
+    :func:`bootstrap_counts`.
 
     Source: Rubin 1981.
 
@@ -87,13 +94,15 @@ def bayesian_bootstrap_weights(
     >>> dict(weights.sizes), bool((weights > 0).all())
     ({'replicate': 2, 'prompt': 3}, True)
     """
-    numbers = range(start, start + replicates)
-    weights = [
-        np.random.default_rng((seed, WEIGHTS, number)).standard_exponential(units.sizes[dim])
+    numbers, codes = range(start, start + replicates), cluster_codes(units, dim)
+    size = units.sizes[dim] if codes is None else int(codes.max()) + 1
+    drawn = [
+        np.random.default_rng((seed, WEIGHTS, number)).standard_exponential(size)
         for number in numbers
     ]
+    weights = np.array(drawn) if codes is None else np.array(drawn)[:, codes]
     labels = {"replicate": np.array(numbers), **_labels(units, dim)}
-    return xr.DataArray(np.array(weights), labels, ("replicate", dim))
+    return xr.DataArray(weights, labels, ("replicate", dim))
 
 
 def bootstrap(
@@ -142,8 +151,8 @@ def jackknife(
     """Return a statistic with each unit left out, or each of a thousand groups of units.
 
     It is a function of weights over (replicate, ``dim``). Unit i is in group i modulo the number of
-    groups. The number of replicates at once, ``block``, does not change the result. Missing values
-    are those of the statistic.
+    groups; where units have clusters, its cluster is. The number of replicates at once, ``block``,
+    does not change the result. Missing values are those of the statistic.
 
     Source: Efron 1979.
 
@@ -152,12 +161,13 @@ def jackknife(
     >>> jackknife(mean, x, dim="prompt", block=2)["mean"].values
     array([4. , 3.5, 1.5])
     """
-    n = units.sizes[dim]
-    groups = min(n, JACKKNIFE_GROUPS)
+    codes = cluster_codes(units, dim)
+    positions = np.arange(units.sizes[dim]) if codes is None else codes
+    groups = min(int(positions.max(initial=-1)) + 1, JACKKNIFE_GROUPS)
 
     def compute(start: int) -> xr.Dataset:
         group = np.arange(start, min(start + block, groups))
-        weights = ((np.arange(n) % groups)[None, :] != group[:, None]).astype(float)
+        weights = ((positions % groups)[None, :] != group[:, None]).astype(float)
         labels = {"replicate": group, **_labels(units, dim)}
         return statistic(xr.DataArray(weights, labels, ("replicate", dim)))
 

@@ -72,7 +72,7 @@ def _warnings(summary: StudySummary) -> Iterator[Table]:
         title = "CHECK: the scale is too long for these items"
         yield Table(title, ("why", "what helps"), (summary.long_scale,))
     if summary.limits:
-        title = "CHECK: too few, whatever the scores are"
+        title = "CHECK: what these ratings cannot carry"
         yield Table(title, ("of what", "what follows"), summary.limits)
 
 

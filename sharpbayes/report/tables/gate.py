@@ -83,8 +83,9 @@ def _scenario(row: View) -> str:
 def _note(view: View) -> str:
     """What differences and bounds are."""
     attrs = view.group("gate").attrs
+    units = "clusters of " * bool(attrs.get("clustered", 0)) + "prompts"
     kinds = {
-        "bootstrap": f"{'paired ' * bool(attrs['paired'])}bootstrap over prompts",
+        "bootstrap": f"{'paired ' * bool(attrs['paired'])}bootstrap over {units}",
         "posterior": "posterior of the fit of both models",
     }
     sides = attrs["candidate"], attrs["reference"]

@@ -115,9 +115,10 @@ def _every_pair(view: View) -> list[Labels]:
 
 def _every_pair_note(view: View) -> str:
     """What decides which pairs are separable, and how the tests were made."""
+    ranked = view.group("validation").attrs.get("ranked", "prompts")
     return (
         "First model less second, on the prompts of both. Separable: the "
-        f"{_interval_of_pairs(view)} excludes 0. p: signed-rank tests over prompts, Holm over all "
+        f"{_interval_of_pairs(view)} excludes 0. p: signed-rank tests over {ranked}, Holm over all "
         "pairs."
     )
 

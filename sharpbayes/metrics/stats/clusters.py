@@ -1,0 +1,74 @@
+"""Clusters of units, such as prompts that are variants of one scenario, which are drawn together.
+
+The cluster of each unit is the coordinate ``cluster`` of its values; without one every unit is
+independent of the others.
+"""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+CLUSTER = "cluster"
+# Columns of prompts that label them and do not take part in arithmetic.
+PROMPT_LABELS = ("category", CLUSTER)
+
+
+def cluster_codes(units: xr.DataArray, dim: str) -> NDArray[np.intp] | None:
+    """Return the number of the cluster of each unit, from 0; None where units are independent.
+
+    >>> prompts = xr.DataArray([1.0, 2.0, 3.0], {"cluster": ("prompt", list("bab"))}, "prompt")
+    >>> cluster_codes(prompts, "prompt")
+    array([1, 0, 1])
+    """
+    if CLUSTER not in units.coords or units[CLUSTER].dims != (dim,):
+        return None
+    return np.unique(units[CLUSTER].to_numpy(), return_inverse=True)[1]
+
+
+def sum_clusters(x: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return the sum of the values of each cluster along a dimension; values as they are without.
+
+    Missing values count as 0. The dimension loses its labels.
+
+    >>> prompts = xr.DataArray([1.0, 2.0, 3.0], {"cluster": ("prompt", list("bab"))}, "prompt")
+    >>> sum_clusters(prompts, "prompt").values
+    array([2., 4.])
+    """
+    codes = cluster_codes(x, dim)
+    if codes is None:
+        return x
+    bare = x.drop_vars([dim, CLUSTER], errors="ignore").assign_coords({CLUSTER: (dim, codes)})
+    return bare.groupby(CLUSTER).sum(dim).rename({CLUSTER: dim}).drop_vars(dim)
+
+
+def scale_error(
+    error: xr.DataArray, observed: xr.DataArray, resampled: xr.DataArray
+) -> xr.DataArray:
+    """Return standard errors of independent units, scaled to what clusters let a statistic vary.
+
+    error sd(x) / observed error, x a statistic in resamples of clusters
+
+    Of observed errors over (...) or those of resamples over (..., replicate), the observed ones and
+    the statistic over (..., replicate). Errors stay where the observed one is 0 or missing.
+
+    Source: the square of the factor is Kish's design effect (1965).
+
+    >>> resampled = xr.DataArray([0.0, 4.0], dims="replicate")
+    >>> float(scale_error(xr.DataArray(1.0), xr.DataArray(1.0), resampled))
+    2.0
+    """
+    factor = resampled.std("replicate") / observed.where(observed > 0)
+    return error * factor.fillna(1.0)
+
+
+def mean_clusters(x: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return the mean of the values of each cluster along a dimension; values as they are without.
+
+    Missing values are left out, and a cluster without a value is missing.
+
+    >>> prompts = xr.DataArray([1.0, 2.0, 3.0], {"cluster": ("prompt", list("bab"))}, "prompt")
+    >>> mean_clusters(prompts, "prompt").values
+    array([2., 2.])
+    """
+    present = sum_clusters(x.notnull().astype(float), dim)
+    return sum_clusters(x, dim) / present.where(present > 0)

@@ -1,0 +1,84 @@
+"""Columns without a role by which prompts score alike are found, and named."""
+
+import numpy as np
+import pytest
+
+from sharpbayes.analysis.study import read_study
+from sharpbayes.data.intraclass import MIN_CLUSTERS
+from sharpbayes.report.summary import answer
+from sharpbayes.workflows.check import check
+from tests.analysis.test_clusters import ROLE, SCENARIOS, VARIANTS, clustered
+from tests.panels import files_of, frame, measured
+
+SCORES = ["bias_a", "bias_b", "truth"]
+
+
+def correlated(folder, table, **parts):
+    """The columns that a study finds."""
+    return read_study(files_of(folder, table, **parts)).data.correlated_by
+
+
+def test_the_correlation_is_that_of_an_analysis_of_variance(tmp_path):
+    table = clustered()
+    means = table.groupby("prompt")[SCORES].mean()
+    scenario = means.index.map(dict(zip(table["prompt"], table["scenario"], strict=True)))
+    largest = 0.0
+    for name in SCORES:
+        groups = [x.to_numpy() for _, x in means[name].groupby(scenario)]
+        of_groups = [x.mean() for x in groups]
+        between = VARIANTS * np.var(of_groups, ddof=1)
+        within = np.mean([np.var(x, ddof=1) for x in groups])
+        largest = max(largest, (between - within) / (between + (VARIANTS - 1) * within))
+    assert correlated(tmp_path, table) == {"scenario": pytest.approx(largest, rel=1e-9)}
+    assert largest > 0.5
+
+
+def test_it_is_said_by_check_and_in_the_answer(tmp_path):
+    table = clustered()
+    text = "Prompts with the same 'scenario' score alike (intraclass correlation 0."
+    limits = dict(check(files_of(tmp_path / "check", table)).limits)
+    assert limits["clusters"].startswith(text)
+    assert any(x.startswith(text) for x in answer(measured(tmp_path / "measured", table)))
+
+
+def test_a_cluster_that_has_its_role_is_not_named_again(tmp_path):
+    table = clustered()
+    assert correlated(tmp_path / "cluster", table, roles=ROLE) == {}
+    assert "clusters" not in dict(check(files_of(tmp_path / "check", table, roles=ROLE)).limits)
+    assert correlated(tmp_path / "kind", table, roles=', category = "scenario"') == {}
+
+
+@pytest.mark.parametrize("kind", ["few values", "single prompts", "within a prompt", "empty"])
+def test_columns_that_are_no_clusters(tmp_path, kind):
+    table = clustered()
+    number = table["prompt"].str[1:].astype(int)
+    if kind == "few values":
+        table["scenario"] = (number // VARIANTS % (MIN_CLUSTERS - 1)).astype(str)
+    elif kind == "single prompts":
+        table["scenario"] = (number // 2 + number % 2 * (number > 40) * 1000).astype(str)
+    elif kind == "within a prompt":
+        table.loc[table["judge"] == "ann", "scenario"] = "s00"
+    else:
+        table.loc[table["prompt"] == "p01", "scenario"] = None
+    values = table["scenario"].nunique()
+    assert kind != "single prompts" or values > SCENARIOS * VARIANTS / 2
+    assert correlated(tmp_path, table) == {}
+
+
+def test_chance_alone_seldom_names_a_column(tmp_path):
+    table, alarms = frame(models=2, prompts=60, judges=["ann"]), 0
+    prompts = table["prompt"].unique()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        group = dict(zip(prompts, rng.integers(0, 15, len(prompts)).astype(str), strict=True))
+        table["scenario"] = table["prompt"].map(group)
+        for name in SCORES:
+            table[name] = rng.integers(0, 11, len(table))
+        alarms += bool(correlated(tmp_path / str(seed), table))
+    assert alarms <= 3
+
+
+def test_prompts_without_a_score_are_left_out(tmp_path):
+    table = clustered()
+    table.loc[table["prompt"].isin(["p00", "p01"]), SCORES] = np.nan
+    assert list(correlated(tmp_path, table)) == ["scenario"]
