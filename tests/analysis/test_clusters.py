@@ -23,8 +23,7 @@ from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import reload_study
 from sharpbayes.workflows.check import check
 from sharpbayes.workflows.gate import gate
-from sharpbayes.workflows.weigh import weigh
-from tests.panels import files_of, frame, measured, unmeasured
+from tests.panels import files_of, frame, measured, profiled, unmeasured
 
 ROLE = ', cluster = "scenario"'
 PEOPLE = """
@@ -156,8 +155,6 @@ def test_the_answer_and_tables_speak_of_clusters(results):
 def test_clusters_stay_in_results(results):
     study = read_study(reload_study(results.attrs))
     assert len(np.unique(study.data.prompt_columns["cluster"])) == SCENARIOS
-    [weighed] = weigh(results, "precautionary").children.values()
-    assert "clusters of prompts" in str(weighed.attrs) + str(weighed["joint"].attrs)
 
 
 def test_few_clusters_carry_no_mean(tmp_path):
@@ -188,27 +185,27 @@ def test_a_cluster_that_carries_a_mean_counts_once(tmp_path, harmful, is_carried
 def test_repeated_answers_to_prompts_of_clusters_are_measured(tmp_path):
     table = clustered(samples=2)
     roles = f'{ROLE}, sample = "sample"'
-    results = measured(tmp_path, table, roles=roles)
-    assert results["evidence"].attrs["clusters"] == SCENARIOS
-    width = results["profile_interval"]["mean"].diff("bound")
-    assert (width > 0).all()
+    plan = build_profile_plan(read_study(files_of(tmp_path, table, roles=roles)))
+    assert np.unique(plan.clusters).tolist() == [SCENARIOS]
+    interval = bootstrap_profile(plan, names=["mean"]).interval("mean")
+    assert (interval.diff("bound") > 0).all()
 
 
 @pytest.mark.parametrize("interval", ["percentile", "bca"])
-def test_other_intervals_are_over_clusters_too(tmp_path, table, interval):
-    overrides = (f"bootstrap.interval={interval}",)
-    widths = [
-        measured(tmp_path / f"{n}", table, roles=role, overrides=overrides)["profile_interval"]
-        for n, role in enumerate(("", ROLE))
-    ]
-    independent, clusters = (x["mean"].diff("bound").to_numpy() for x in widths)
-    assert (clusters > 1.3 * independent).all()
+def test_other_intervals_are_over_clusters_too(plans, interval):
+    widths = []
+    for plan in plans:
+        other = plan.study.spec.bootstrap.model_copy(update={"interval": interval})
+        spec = plan.study.spec.model_copy(update={"bootstrap": other})
+        changed = replace(plan, study=replace(plan.study, spec=spec))
+        widths.append(bootstrap_profile(changed, names=["mean"]).interval("mean").diff("bound"))
+    assert (widths[1] > 1.3 * widths[0]).all()
 
 
 def test_categories_and_target_shares_are_of_prompts_in_clusters(tmp_path, table):
     roles = f'{ROLE}, category = "kind"'
     weights = "[population.category]\nage = 0.5\nrace = 0.5\n"
-    results = measured(tmp_path, table, roles=roles, weights=weights)
+    results = profiled(tmp_path, table, roles=roles, weights=weights)
     assert results["profile_category"]["prompts"].sum("category").values.tolist() == [120] * 3
     assert "clusters of prompts" in results["profile_interval"].attrs["interval_note"]
 

@@ -16,8 +16,8 @@ from tests.analysis.test_clusters import ROLE, SCENARIOS, clustered
 from tests.panels import files_of, frame
 
 FEW = (
-    *("sampler.chains=2", "sampler.tune=100", "sampler.draws=100", "sampler.predictive_draws=100"),
-    "bootstrap.replicates=40",
+    *("sampler.chains=2", "sampler.tune=80", "sampler.draws=80", "sampler.predictive_draws=80"),
+    "bootstrap.replicates=20",
 )
 JUDGE_SEVERITY = 'fit = "judge_severity"'
 MODEL = """schema = "sharpbayes/model/2"
