@@ -99,7 +99,9 @@ def read_panel(
         prompt_columns=prompt_columns,
         prompt_text=prompt_text,
         numbers=numbers,
-        correlated_by=_find_clusters(table, panel, factors["prompt"], ratings),
+        correlated_by=_find_clusters(
+            table.drop(columns=[*numeric], errors="ignore"), panel, factors["prompt"], ratings
+        ),
     )
 
 

@@ -10,6 +10,13 @@ from sharpbayes.workflows.check import check
 from tests.analysis.test_clusters import ROLE, SCENARIOS, VARIANTS, clustered
 from tests.panels import files_of, frame, measured
 
+MODEL = """schema = "sharpbayes/model/2"
+title = "Length"
+[[location]]
+by = ["model"]
+[[slope]]
+column = "length"
+"""
 SCORES = ["bias_a", "bias_b", "truth"]
 
 
@@ -76,6 +83,15 @@ def test_chance_alone_seldom_names_a_column(tmp_path):
             table[name] = rng.integers(0, 11, len(table))
         alarms += bool(correlated(tmp_path / str(seed), table))
     assert alarms <= 3
+
+
+def test_a_covariate_of_the_model_is_no_cluster(tmp_path):
+    table = clustered()
+    table["length"] = table["scenario"].str[1:].astype(int)
+    table = table.drop(columns="scenario")
+    (tmp_path / "own.toml").write_text(MODEL, encoding="utf-8")
+    assert correlated(tmp_path, table, panel='fit = "./own.toml"') == {}
+    assert list(correlated(tmp_path, table)) == ["length"]
 
 
 def test_prompts_without_a_score_are_left_out(tmp_path):
