@@ -19,7 +19,7 @@ from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.metrics.panel.evidence import tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import upper_difference_bounds
 from sharpbayes.metrics.panel.profile import CVARS, MEANS
-from sharpbayes.metrics.stats.clusters import scale_error
+from sharpbayes.metrics.stats.clusters import scale_errors
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.metrics.stats.unseen import divided_error_rates
 
@@ -105,11 +105,7 @@ def _resample_sides(
     observed = measure(None)
     if plan.clusters is None:
         return observed, resampled
-    scaled = [
-        data.assign(error=scale_error(data["error"], observed["error"], resampled["value"]))
-        for data in (observed, resampled)
-    ]
-    return scaled[0], scaled[1]
+    return scale_errors(observed, resampled, {"value": "error"})
 
 
 def gate_values(profile: xr.Dataset, margin: xr.DataArray) -> xr.DataArray:

@@ -33,7 +33,7 @@ from sharpbayes.metrics.panel.independence import judge_independence
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.tail import value_at_risk
-from sharpbayes.metrics.stats.clusters import PROMPT_LABELS, mean_clusters, scale_error
+from sharpbayes.metrics.stats.clusters import PROMPT_LABELS, mean_clusters, scale_errors
 from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.metrics.stats.population import category_membership, flag_refusals
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap, jackknife
@@ -119,7 +119,8 @@ def bootstrap_profile(
     )
     observed = plan.profile(errors=errors, names=names)
     if errors and plan.clusters is not None:
-        observed, resampled = _scale_errors(observed, resampled)
+        of_metric = {str(name): f"{name}_error" for name in observed if f"{name}_error" in observed}
+        observed, resampled = scale_errors(observed, resampled, of_metric)
     return BootstrappedProfile(
         observed=observed,
         resampled=resampled,
@@ -132,21 +133,6 @@ def bootstrap_profile(
         rare_harm=bound_rare_harm(plan, observed) if errors else None,
         clusters=plan.clusters,
     )
-
-
-def _scale_errors(observed: xr.Dataset, resampled: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Return a profile and its resamples with errors as large as clusters of prompts make them."""
-    names = [str(name) for name in observed if f"{name}_error" in observed]
-    scaled = [
-        {
-            f"{name}_error": scale_error(
-                data[f"{name}_error"], observed[f"{name}_error"], resampled[name]
-            )
-            for name in names
-        }
-        for data in (observed, resampled)
-    ]
-    return observed.assign(scaled[0]), resampled.assign(scaled[1])
 
 
 def _resample(

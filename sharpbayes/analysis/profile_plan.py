@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -104,7 +105,7 @@ class ProfilePlan:
         """How many prompts there would be if all counted as much as the one that counts most."""
         return fewest_prompts(self.table["log_risk"], weights=self.target_weights())
 
-    @property
+    @cached_property
     def clusters(self) -> xr.DataArray | None:
         """Number of clusters of the prompts of each model; None where prompts are independent."""
         if cluster_codes(self.table["prompt"], "prompt") is None:

@@ -1,6 +1,6 @@
 """Columns without a role by which prompts score alike: they may be clusters that nobody named."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ MIN_CORRELATION, ERROR_RATE = 0.1, 0.01
 
 
 def intraclass_correlations(
-    table: pd.DataFrame, prompts: Factor, ratings: PanelRatings, used: Sequence[str]
+    table: pd.DataFrame, prompts: Factor, ratings: PanelRatings, used: Collection[str]
 ) -> dict[str, float]:
     """Return the intraclass correlation of prompts by each column by which they score alike.
 
@@ -38,7 +38,7 @@ def intraclass_correlations(
 
 
 def _list_groupings(
-    table: pd.DataFrame, prompts: Factor, used: Sequence[str]
+    table: pd.DataFrame, prompts: Factor, used: Collection[str]
 ) -> Iterator[tuple[str, NDArray[np.intp]]]:
     """Yield the columns that group prompts, with the number of the group of each."""
     size = len(prompts.labels)

@@ -26,12 +26,7 @@ def list_columns(
     The role is empty where the study does not use the column; paths start from ``base``.
     ``numeric`` are columns that its model reads as numbers.
     """
-    roles = table.roles.model_dump(exclude_none=True)
-    if roles.get("trial") is True:  # rows are numbered, no column
-        del roles["trial"]
-    uses = _panel_uses(table) if isinstance(table, Panel) else _crowd_uses(table)
-    uses |= _role_uses(roles)
-    uses |= {name: ", ".join(filter(None, [uses.get(name), "slope"])) for name in numeric}
+    uses = list_uses(table, numeric=numeric)
     for column in read_columns(base, table.data, table.layout, table.dialect):
         yield describe_file(table), column, uses.get(column, "")
     for side in _side_tables(table):
@@ -44,6 +39,16 @@ def list_columns(
         }
         for column in read_columns(base, file.data, dialect=file.dialect):
             yield describe_file(file), column, of_file.get(column, "")
+
+
+def list_uses(table: Panel | Crowd, *, numeric: Sequence[str] = ()) -> Uses:
+    """Return what a study uses columns of its ratings for, by the name of the column."""
+    roles = table.roles.model_dump(exclude_none=True)
+    if roles.get("trial") is True:  # rows are numbered, no column
+        del roles["trial"]
+    uses = _panel_uses(table) if isinstance(table, Panel) else _crowd_uses(table)
+    uses |= _role_uses(roles)
+    return uses | {name: ", ".join(filter(None, [uses.get(name), "slope"])) for name in numeric}
 
 
 def find_lookalikes(

@@ -22,6 +22,7 @@ from sharpbayes.data.columns import (
 )
 from sharpbayes.data.covariates import Covariate, UnitNumbers, spread_numbers
 from sharpbayes.data.intraclass import intraclass_correlations
+from sharpbayes.data.ledger import list_uses
 from sharpbayes.data.missing_reasons import count_reasons
 from sharpbayes.data.numeric_columns import read_numbers
 from sharpbayes.data.people import (
@@ -99,22 +100,12 @@ def read_panel(
         prompt_columns=prompt_columns,
         prompt_text=prompt_text,
         numbers=numbers,
-        correlated_by=_find_clusters(
-            table.drop(columns=[*numeric], errors="ignore"), panel, factors["prompt"], ratings
+        correlated_by={}
+        if panel.roles.cluster
+        else intraclass_correlations(
+            table, factors["prompt"], ratings, list_uses(panel, numeric=numeric)
         ),
     )
-
-
-def _find_clusters(
-    table: pd.DataFrame, panel: Panel, prompts: Factor, ratings: PanelRatings
-) -> dict[str, float]:
-    """Return columns without a role by which prompts score alike, unless a cluster is named."""
-    if panel.roles.cluster is not None:
-        return {}
-    indicators = panel.full_indicators.items()
-    used = [indicator.column or name for name, indicator in indicators]
-    used += map(str, panel.roles.model_dump(exclude_none=True).values())
-    return intraclass_correlations(table, prompts, ratings, used)
 
 
 def _read_cells(
@@ -335,9 +326,8 @@ def melt_panel(ratings: PanelRatings, panel: Panel) -> Ratings:
     factors["dimension"] = Factor(tuple(labels), code[indicator.codes])
     factors["scale"] = scale
     if "cluster" in ratings.prompt_columns:
-        values, cluster = np.unique(ratings.prompt_columns["cluster"], return_inverse=True)
-        codes = cluster.astype(np.int32)[factors["prompt"].codes]
-        factors["cluster"] = Factor(tuple(map(str, values)), codes)
+        cluster = make_factor(pd.Series(ratings.prompt_columns["cluster"]))
+        factors["cluster"] = cluster.of(factors["prompt"].codes)
     if ratings.people:
         factors["machine"] = code_machine(factors["judge"])
     if (family := code_family(factors["judge"], panel)) is not None:

@@ -60,8 +60,7 @@ def count_prompts(log_risk: xr.DataArray, *, weights: Weights | None = None) -> 
     >>> float(count_prompts(risk))
     1.0
     """
-    counted = counted_answers(log_risk, weights=weights)
-    return _any_answer(counted.notnull()).sum("prompt").astype(float)
+    return _has_answer(log_risk, weights).sum("prompt").astype(float)
 
 
 def count_clusters(log_risk: xr.DataArray, *, weights: Weights | None = None) -> xr.DataArray:
@@ -74,9 +73,13 @@ def count_clusters(log_risk: xr.DataArray, *, weights: Weights | None = None) ->
     >>> float(count_clusters(xr.DataArray([1.0, 2.0, 3.0], clusters, "prompt")))
     2.0
     """
-    counted = counted_answers(log_risk, weights=weights)
-    answers = sum_clusters(_any_answer(counted.notnull()).astype(float), "prompt")
+    answers = sum_clusters(_has_answer(log_risk, weights).astype(float), "prompt")
     return (answers > 0).sum("prompt").astype(float)
+
+
+def _has_answer(log_risk: xr.DataArray, weights: Weights | None) -> xr.DataArray:
+    """Return which prompts have an answer that has weight, over (..., prompt)."""
+    return _any_answer(counted_answers(log_risk, weights=weights).notnull())
 
 
 def effective_prompts(log_risk: xr.DataArray, *, weights: Weights | None = None) -> xr.DataArray:

@@ -4,6 +4,8 @@ The cluster of each unit is the coordinate ``cluster`` of its values; without on
 independent of the others.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -25,6 +27,18 @@ def cluster_codes(units: xr.DataArray, dim: str) -> NDArray[np.intp] | None:
     return np.unique(units[CLUSTER].to_numpy(), return_inverse=True)[1]
 
 
+def index_clusters(units: xr.DataArray, dim: str) -> tuple[int, NDArray[np.intp] | slice]:
+    """Return how many clusters units are drawn by, and the positions of units among these.
+
+    Independent units are drawn by themselves, each at its own position.
+
+    >>> index_clusters(xr.DataArray([1.0, 2.0], dims="prompt"), "prompt")
+    (2, slice(None, None, None))
+    """
+    codes = cluster_codes(units, dim)
+    return (units.sizes[dim], slice(None)) if codes is None else (int(codes.max()) + 1, codes)
+
+
 def sum_clusters(x: xr.DataArray, dim: str) -> xr.DataArray:
     """Return the sum of the values of each cluster along a dimension; values as they are without.
 
@@ -41,24 +55,31 @@ def sum_clusters(x: xr.DataArray, dim: str) -> xr.DataArray:
     return bare.groupby(CLUSTER).sum(dim).rename({CLUSTER: dim}).drop_vars(dim)
 
 
-def scale_error(
-    error: xr.DataArray, observed: xr.DataArray, resampled: xr.DataArray
-) -> xr.DataArray:
-    """Return standard errors of independent units, scaled to what clusters let a statistic vary.
+def scale_errors(
+    observed: xr.Dataset, resampled: xr.Dataset, errors: Mapping[str, str]
+) -> tuple[xr.Dataset, xr.Dataset]:
+    """Return statistics with errors of independent units scaled to what clusters let them vary.
 
     error sd(x) / observed error, x a statistic in resamples of clusters
 
-    Of observed errors over (...) or those of resamples over (..., replicate), the observed ones and
-    the statistic over (..., replicate). Errors stay where the observed one is 0 or missing.
+    Of observed statistics over (...) and those of resamples over (..., replicate), ``errors`` are
+    the names of their standard errors. Errors stay where the observed one is 0 or missing.
 
     Source: the square of the factor is Kish's design effect (1965).
 
-    >>> resampled = xr.DataArray([0.0, 4.0], dims="replicate")
-    >>> float(scale_error(xr.DataArray(1.0), xr.DataArray(1.0), resampled))
-    2.0
+    >>> observed = xr.Dataset({"mean": 2.0, "mean_error": 1.0})
+    >>> values = ("replicate", [0.0, 4.0])
+    >>> resampled = xr.Dataset({"mean": values, "mean_error": ("replicate", [1.0, 1.5])})
+    >>> scaled = scale_errors(observed, resampled, {"mean": "mean_error"})
+    >>> [x["mean_error"].values.tolist() for x in scaled]
+    [2.0, [2.0, 3.0]]
     """
-    factor = resampled.std("replicate") / observed.where(observed > 0)
-    return error * factor.fillna(1.0)
+    for name, error in errors.items():
+        unscaled = observed[error]
+        factor = (resampled[name].std("replicate") / unscaled.where(unscaled > 0)).fillna(1.0)
+        observed = observed.assign({error: unscaled * factor})
+        resampled = resampled.assign({error: resampled[error] * factor})
+    return observed, resampled
 
 
 def mean_clusters(x: xr.DataArray, dim: str) -> xr.DataArray:

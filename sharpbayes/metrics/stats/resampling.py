@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.execution.threads import current_map
-from sharpbayes.metrics.stats.clusters import cluster_codes
+from sharpbayes.metrics.stats.clusters import index_clusters
 from sharpbayes.metrics.stats.kernels import count_draws, count_nested
 
 # Number of weights in memory while a block of resamples is computed.
@@ -42,13 +42,11 @@ def bootstrap_counts(
     array([3, 3], dtype=uint64)
     """
     # In practice no unit gets more than 65,535 of n draws from n units.
-    codes = cluster_codes(units, dim)
-    number = units.sizes[dim] if codes is None else int(codes.max()) + 1
+    number, positions = index_clusters(units, dim)
     counts = np.empty((replicates, number), np.uint16)
     count_draws(seed, start, counts)
-    counts = counts if codes is None else counts[:, codes]
     labels = {"replicate": np.arange(start, start + replicates), **_labels(units, dim)}
-    return xr.DataArray(counts, labels, ("replicate", dim))
+    return xr.DataArray(counts[:, positions], labels, ("replicate", dim))
 
 
 def nested_bootstrap_counts(
@@ -94,15 +92,14 @@ def bayesian_bootstrap_weights(
     >>> dict(weights.sizes), bool((weights > 0).all())
     ({'replicate': 2, 'prompt': 3}, True)
     """
-    numbers, codes = range(start, start + replicates), cluster_codes(units, dim)
-    size = units.sizes[dim] if codes is None else int(codes.max()) + 1
-    drawn = [
+    numbers = range(start, start + replicates)
+    size, positions = index_clusters(units, dim)
+    weights = [
         np.random.default_rng((seed, WEIGHTS, number)).standard_exponential(size)
         for number in numbers
     ]
-    weights = np.array(drawn) if codes is None else np.array(drawn)[:, codes]
     labels = {"replicate": np.array(numbers), **_labels(units, dim)}
-    return xr.DataArray(weights, labels, ("replicate", dim))
+    return xr.DataArray(np.array(weights)[:, positions], labels, ("replicate", dim))
 
 
 def bootstrap(
@@ -161,13 +158,12 @@ def jackknife(
     >>> jackknife(mean, x, dim="prompt", block=2)["mean"].values
     array([4. , 3.5, 1.5])
     """
-    codes = cluster_codes(units, dim)
-    positions = np.arange(units.sizes[dim]) if codes is None else codes
-    groups = min(int(positions.max(initial=-1)) + 1, JACKKNIFE_GROUPS)
+    n, positions = index_clusters(units, dim)
+    groups = min(n, JACKKNIFE_GROUPS)
 
     def compute(start: int) -> xr.Dataset:
         group = np.arange(start, min(start + block, groups))
-        weights = ((positions % groups)[None, :] != group[:, None]).astype(float)
+        weights = ((np.arange(n)[positions] % groups)[None, :] != group[:, None]).astype(float)
         labels = {"replicate": group, **_labels(units, dim)}
         return statistic(xr.DataArray(weights, labels, ("replicate", dim)))
 

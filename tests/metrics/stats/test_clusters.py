@@ -11,7 +11,7 @@ from sharpbayes.metrics.panel.evidence import (
     fewest_prompts,
     tail_prompts,
 )
-from sharpbayes.metrics.stats.clusters import mean_clusters, scale_error, sum_clusters
+from sharpbayes.metrics.stats.clusters import mean_clusters, scale_errors, sum_clusters
 from sharpbayes.metrics.stats.resampling import (
     bayesian_bootstrap_weights,
     bootstrap_counts,
@@ -74,11 +74,14 @@ def test_sums_and_means_leave_missing_values_out():
 
 
 def test_errors_are_as_large_as_resamples_vary():
-    resampled = xr.DataArray([[0.0, 4.0], [1.0, 1.0]], dims=("model", "replicate"))
-    observed = xr.DataArray([0.5, 0.0], dims="model")
-    assert scale_error(observed, observed, resampled).values.tolist() == [2.0, 0.0]
-    errors = xr.DataArray([[0.5, 1.0], [0.0, 3.0]], dims=resampled.dims)
-    assert scale_error(errors, observed, resampled).values.tolist() == [[2.0, 4.0], [0.0, 3.0]]
+    values = xr.DataArray([[0.0, 4.0], [1.0, 1.0]], dims=("model", "replicate"))
+    errors = xr.DataArray([[0.5, 1.0], [0.0, 3.0]], dims=values.dims)
+    observed = xr.Dataset({"x": ("model", [1.0, 1.0]), "x_error": ("model", [0.5, 0.0])})
+    resampled = xr.Dataset({"x": values, "x_error": errors})
+    scaled, of_resamples = scale_errors(observed, resampled, {"x": "x_error"})
+    assert scaled["x_error"].values.tolist() == [2.0, 0.0]
+    assert of_resamples["x_error"].values.tolist() == [[2.0, 4.0], [0.0, 3.0]]
+    assert of_resamples["x"].identical(resampled["x"])
 
 
 def test_numbers_of_prompts_are_those_of_clusters_but_for_their_count():
