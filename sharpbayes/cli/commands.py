@@ -89,11 +89,11 @@ def root(
 
 
 def init(
-    data: Annotated[Path, Argument(help="Ratings: CSV, Excel, Parquet, JSON, or logs.")],
+    data: Annotated[list[Path], Argument(help="Ratings: CSV, Excel, Parquet, JSON, or logs.")],
     out: Annotated[Path | None, Option(help="Study file; <data>.toml by default.")] = None,
     role: Annotated[list[str] | None, Option(help="role=column, in place of a guess.")] = None,
 ) -> None:
-    """Look at a data file and write a commented study for it."""
+    """Look at a data file and write a commented study for it; several files are joined."""
     from sharpbayes.report.tables.table import Table  # noqa: PLC0415 - start-up
     from sharpbayes.scaffold.logs import name_study  # noqa: PLC0415 - start-up
     from sharpbayes.scaffold.study_file import write_study  # noqa: PLC0415 - start-up
@@ -106,10 +106,12 @@ def init(
         if name in roles:
             raise SpecError.at("--role", f"{name} is given twice; it has one column", key=text)
         roles[name] = column
-    refuse_name(data, f"{data}: cannot be named in a study")
-    target = out or Path(name_study(data))
+    for file in data:
+        refuse_name(file, f"{file}: cannot be named in a study")
+    first, *others = data
+    target = out or Path(name_study(first))
     refuse_unwritable(target, f"{target}: cannot write study")
-    draft = write_study(data, target, roles=roles)
+    draft = write_study(first, target, roles=roles, others=others)
     for file, rows in groupby(draft.ledger, key=lambda row: row.file):
         cells = tuple((row.column, row.role, row.content) for row in rows)
         outputs.show_tables([Table(f"Columns of {file}", ("column", "role", "values"), cells)])

@@ -15,11 +15,12 @@ FINER_STEPS = (0.5, 0.25, 0.2, 0.1, 0.05, 0.01)
 # Texts by which programs and people mean an empty cell.
 MISSING_TEXTS = {
     *("NA", "N/A", "n/a", "na", "#N/A", "#NA", "NaN", "nan", "NULL", "null", "None", "none"),
-    *("-", "--", "–", "—", ".", "?", "missing", "Missing", "(missing)", "not applicable"),
+    *("-", "--", "–", "—", ".", "?", "missing", "Missing", "(missing)"),
     *("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NULL!", "#NUM!", "<NA>", "NaT"),
 }
-# Words of programs for an answer that has no score.
+# Words for an answer that has no score.
 FAILURES = {
+    *("not applicable", "not available"),
     *("error", "errored", "exception", "timeout", "timed out", "skip", "skipped", "aborted"),
     *("cancelled", "canceled", "invalid", "parse error", "parsing error", "parse failed"),
     *("unparsed", "unparseable", "unparsable", "not run", "not graded", "ungraded", "unscored"),

@@ -10,19 +10,20 @@ from sharpbayes.errors import DataError, format_list
 
 # Last words of the names of columns by role, the likeliest first.
 ROLES = {
-    "model": "model llm system assistant chatbot engine checkpoint release",
+    "model": "model llm system assistant chatbot engine checkpoint release generator candidate",
     "prompt": "prompt item question task scenario conversation dialogue query instruction behavior "
-    "behaviour goal case test id",
+    "behaviour goal case test document passage segment seg id",
     "judge": "judge grader scorer rater evaluator annotator assessor reviewer person coder",
     "item": "item prompt image conversation text dialogue comment post message sentence tweet "
-    "stimulus statement utterance snippet sample task id",
+    "stimulus statement utterance snippet sample task document doc passage paragraph article video "
+    "clip audio segment seg id",
     "rater": "rater annotator worker user participant respondent labeller labeler grader judge "
     "evaluator reviewer subject person coder",
     "indicator": "indicator metric criterion measure question aspect dimension rubric",
     "score": "score rating label level severity harm value answer harmfulness toxicity judgement "
     "judgment grade",
-    "trial": "trial retrial rejudgement rejudgment rerating regrade replicate repeat repetition "
-    "attempt",
+    "trial": "trial retrial rejudgement rejudgment rerating regrade replicate rep repeat "
+    "repetition iteration attempt",
     "sample": "sample chunk generation run epoch turn",
     "category": "category type kind topic violation subject",
     "cluster": "cluster scenario behaviour behavior goal story",
@@ -55,18 +56,29 @@ SCORERS = ("your name", "your email", "email", "email address", *(f"{x} by" for 
 USUAL = {
     "sample id": (("prompt", "item"), 0),
     "response id": (("rater",), len(KNOWN)),
+    "call index": (("trial",), 0),
     **dict.fromkeys(SCORERS, (("judge", "rater"), len(KNOWN))),
 }
-# Words that make `n_judges` a count of judges.
+# Words that make `n_judges` a count of judges, and `n_ratings` one of ratings.
 COUNTS = {"n", "num", "number", "count"}
-COUNTED = ("model", "prompt", "judge", "item", "rater")
+COUNTED = ("model", "prompt", "judge", "item", "rater", "score", "indicator")
+REPEATED, TRUTH = ("trial", "sample"), {"true", "false"}
+SCORING = ("judge", "rater")
+# Roles of who answers and who scores, and how long their names are at most.
+NAMED, MAX_NAME = ("model", "judge"), 200
+# What somebody should have said, and did not.
+TRUTHS = {"expected", "gold", "ground"}
 # Numbers that are no scores by their name.
 MEASURES = {
     *("token", "tokens", "latency", "second", "seconds", "ms", "time", "duration", "cost", "price"),
     *("length", "word", "words", "chars", "characters", "count", "seed", "temperature", "year"),
     *("age", "date", "timestamp", "version", "row", "rank", "confidence", "probability", "size"),
-    *("order", "position", "index", "number", "id"),
+    *("order", "position", "index", "number", "id", "n", "num", "std", "stdev", "variance"),
+    *("diff", "difference", "delta", "entropy", "mean", "median", "average", "avg", "majority"),
+    *("temp", "round", "rounds", "turns"),
 }
+# What a program says of its own work, as the last word of a name.
+TECHNICAL = {"ok", "cached", "truncated", "retried", "redacted", "done"}
 # With a word of who scores, one of these numbers repeated judgements.
 REPEATS = {*WORDS["trial"], *WORDS["sample"]}
 JUDGING = {*WORDS["judge"], "scoring", "judging", "judgement", "judgment", "grading", "rating"}
@@ -74,6 +86,8 @@ JUDGING = {*WORDS["judge"], "scoring", "judging", "judgement", "judgment", "grad
 VERSIONS = {"version", "variant", "checkpoint", "release", "revision"}
 # What a judge writes about an answer, and no item of its own.
 REMARKS = {"comment", "text", "message"}
+# What a model gave, which is an item where a column has its id.
+RESPONSES = {"response", "answer", "completion", "output"}
 # How words begin that name a family of models.
 FAMILIES = (
     *("gpt", "chatgpt", "openai", "claude", "anthropic", "gemini", "gemma", "google", "llama"),
@@ -141,7 +155,32 @@ def is_named_score(name: object) -> bool:
     >>> is_named_score("severity_label"), is_named_score("scores.hate"), is_named_score("topic")
     (True, True, False)
     """
-    return any(last_word(part) in WORDS["score"] for part in str(name).split("."))
+    parts = str(name).split(".")
+    return any(last_word(part) in WORDS["score"] for part in parts) and not is_count(parts[-1])
+
+
+def is_count(name: str) -> bool:
+    """Tell whether a name says how many there are of something.
+
+    >>> is_count("n_ratings"), is_count("number of judges"), is_count("number")
+    (True, True, False)
+    """
+    first, *others = split_name(name) or [""]
+    return first in COUNTS and bool(others)
+
+
+def says_truth(name: str) -> bool:
+    """Tell whether a name is that of what should have been said, and not of a score.
+
+    >>> says_truth("ground_truth_label"), says_truth("expected_label"), says_truth("label")
+    (True, True, False)
+    """
+    return bool(TRUTHS & {*split_name(name)})
+
+
+def is_technical(name: str) -> bool:
+    """Tell whether a name says how a program worked: ``parse_ok``, ``is_cached``."""
+    return last_word(name) in TECHNICAL
 
 
 def says_good(name: str) -> bool:
@@ -185,11 +224,11 @@ def infer_roles(
     roles = {role: declared[role] for role in wanted if role in declared}
     for role in (role for role in wanted if role not in roles):
         free = [str(name) for name in data.columns if str(name) not in roles.values()]
-        free = [name for name in free if not _is_empty(data[name])]
         ranked = [(_rank(CONTENT.sub("", n), role) or _rank(n, role), n) for n in free]
         likely = [(rank, name) for rank, name in ranked if rank is not None]
+        likely = [(rank, name) for rank, name in likely if not _says_nothing(data[name], role)]
         likely = [(rank, name) for rank, name in likely if not _numbers_rows(data, name, role)]
-        if role in ("prompt", "item"):  # the name of the only task is no prompt
+        if role in ("prompt", "item", "score"):  # the name of the only task is no prompt
             likely = [pair for pair in likely if len(pd.unique(data[pair[1]])) > 1] or likely
         if role == "judge" and "model" in roles:
             _refuse_scores_of_judges(data, [name for _, name in likely])
@@ -218,9 +257,27 @@ def find_model(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str
     return {"model": names[0]} if len(names) == 1 else {}
 
 
-def _is_empty(values: pd.Series) -> bool:
-    """Tell whether all cells of a column are empty; a table without rows says nothing."""
+def _says_nothing(values: pd.Series, role: str) -> bool:
+    """Tell whether a column has no value, or none that its role could have.
+
+    Lists are no scores, long texts name nobody, nor do true and false who scored, and one number
+    for all rows is no repeat. A table without rows says nothing.
+    """
+    if role in REPEATED:
+        return len(values) > 1 and len(pd.unique(values)) == 1
+    if role == "score" and holds_lists(values):
+        return True
+    if role in NAMED and any(len(str(text)) > MAX_NAME for text in pd.unique(values)):
+        return True
+    if role in SCORING and {str(text).lower() for text in pd.unique(values)} <= TRUTH:
+        return len(values) > 0  # `expert_annotator`: whether one is
     return len(values) > 0 and not any(str(text).strip() for text in values)
+
+
+def holds_lists(values: pd.Series) -> bool:
+    """Tell whether the cells of a column are lists, as JSON or Python writes them."""
+    texts = {str(text).strip() for text in pd.unique(values)} - {""}
+    return bool(texts) and all(text[0] == "[" and text[-1] == "]" for text in texts)
 
 
 def _numbers_rows(data: pd.DataFrame, name: str, role: str) -> bool:
@@ -252,14 +309,16 @@ def _rank(name: str, role: str) -> tuple[int, int, bool] | None:
     if " ".join(words) in USUAL:
         roles, further_words = USUAL[" ".join(words)]
         return (further_words, len(KNOWN), False) if role in roles else None
-    is_count = role in COUNTED and len(words) > 1 and words[0] in COUNTS  # "n_judges"
+    is_unscored = (role in COUNTED and is_count(name)) or (role == "score" and says_truth(name))
     plain = strip_id(words)
-    if role in ("trial", "sample") and {*plain} & JUDGING and plain[-1] in REPEATS:
+    if role in REPEATED and {*plain} & JUDGING and plain[-1] in REPEATS:
         return (len(plain), 0, False) if role == "trial" else None  # "scorer epoch", "judge run"
     last, judges = next(reversed(plain), ""), [word for word in plain if word in WORDS["judge"]]
-    if role == "model" and last in VERSIONS and {*plain} & {*WORDS["model"]}:
-        return (len(plain), len(KNOWN), plain == words)
-    if is_count or (role == "item" and judges and last in REMARKS):  # "grader comment"
+    is_version = role == "model" and last in VERSIONS and bool({*plain} & {*WORDS["model"]})
+    is_response = role == "item" and last in RESPONSES and 1 < len(plain) < len(words)
+    if is_version or is_response:  # "model version", "llm_response_id"
+        return len(plain), len(KNOWN), plain == words
+    if is_unscored or (role == "item" and judges and last in REMARKS):  # "grader comment"
         return None
     if role in ("model", "judge") and judges and last in WORDS["model"]:  # "judge model"
         last = judges[0]

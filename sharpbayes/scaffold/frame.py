@@ -12,12 +12,14 @@ from sharpbayes.data.memory import MemoryPath, convert_frame, format_frame
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.text_table import write_as_text
 from sharpbayes.errors import DataError, Diagnostic, SpecError, did_you_mean
-from sharpbayes.scaffold.drafts import Draft, draft_crowd, draft_panel
+from sharpbayes.scaffold.crowd_draft import draft_crowd
+from sharpbayes.scaffold.drafts import Draft
 from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.merged_cells import fill_merged
 from sharpbayes.scaffold.nested_cells import unfold_cells
+from sharpbayes.scaffold.panel_draft import draft_panel
 from sharpbayes.scaffold.score_columns import melt_scores
-from sharpbayes.scaffold.study_file import describe_model, find_crowd, infer_panel_roles
+from sharpbayes.scaffold.study_file import describe_roles, find_crowd, infer_panel_roles
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.roles import CrowdRoles, PanelRoles
@@ -178,7 +180,7 @@ def _find_panel(data: pd.DataFrame, declared: dict[str, str], decided: dict[str,
         raise DataError.at(DATA, message, key="model")
     if "prompts" in decided:
         _name_side_tables(decided, roles)
-    assumptions = (*table.assumptions, *describe_model(roles, declared))
+    assumptions = (*table.assumptions, *describe_roles(roles, declared))
     return replace(table, roles=roles, assumptions=assumptions)
 
 

@@ -86,7 +86,8 @@ def describe_directions(scales: Mapping[str, Scale], layout: str = "") -> list[s
     good = find_good(scales, layout)
     # The order of words is said with the words; grades of logs have no such sentence.
     plain = [name for name, scale in scales.items() if layout or "levels" not in scale]
-    others = [name for name in plain if name not in {*good, *find_refusals(scales)}]
+    known = {*good, *find_refusals(scales)}
+    others = [name for name in plain if name not in known]
     named, named_others = (format_list(map(quote, names)) for names in (good, others))
     says = "says by its name" if len(good) == 1 else "say by their names"
     assumed = [GOOD_BY_NAME.format(f"{named} {says}")] if good else []

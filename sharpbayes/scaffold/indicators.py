@@ -1,6 +1,6 @@
 """Indicators of a panel and their scales, inferred from columns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,9 +10,23 @@ import pandas as pd
 from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.scaffold import inference
-from sharpbayes.scaffold.column_names import is_named_score, split_name
-from sharpbayes.scaffold.inference import InferredScale, infer_scale, infer_score, is_constant
+from sharpbayes.scaffold.column_names import (
+    is_named_score,
+    is_technical,
+    says_truth,
+    split_name,
+)
+from sharpbayes.scaffold.inference import (
+    InferredScale,
+    Scale,
+    infer_scale,
+    infer_score,
+    is_constant,
+)
 from sharpbayes.scaffold.logs import LogTable
+
+# Words of a column that compares others.
+MATCHES = {"match", "matches", "matched", "mismatch", "agree", "agrees", "agreement"}
 
 
 def infer_columns(main: LogTable) -> dict[str, InferredScale]:
@@ -21,22 +35,81 @@ def infer_columns(main: LogTable) -> dict[str, InferredScale]:
     names = [str(name) for name in data.columns if name not in roles.values()]
     inferred = {}
     for name in names:
-        # `score_refusal`: numbers only, because texts such as `score_reason` explain a score.
-        is_prefixed = split_name(name)[:1] == ["score"] and inference.is_number(data[name])
-        is_score = is_named_score(name) or is_prefixed
+        is_score = is_score_column(data[name])
         infer = infer_score if is_score else partial(infer_scale, named=False)
         inferred[name] = infer(data[name])
-        # A score may be constant over a model or a judge by chance, in few rows.
-        keys = ["prompt"] if is_score else ["prompt", "judge", "model"]
-        keys = [role for role in keys if data[roles[role]].duplicated().any()]
-        owner = next((r for r in keys if is_constant(data, name, roles[r])), "")
-        if len(inference.list_texts(data[name])) < 2:  # noqa: PLR2004
-            inferred[name] = InferredScale(None, reason="no two different values")
-        elif owner:
-            inferred[name] = InferredScale(None, reason=f"one value for each {owner}")
+        if reason := _explain_unscored(main, name, names, is_score=is_score):
+            inferred[name] = InferredScale(None, reason=reason)
         elif "score" in roles and inferred[name].scale is not None:
             inferred[name] = replace(inferred[name], reason="it could be a score too")
+    if "score" not in roles and not any(column.scale for column in inferred.values()):
+        free = [n for n in names if inference.MANY in inferred[n].reason]
+        scales = {name: infer_score(data[name]) for name in free}
+        inferred |= {n: column for n, column in scales.items() if is_wide(column.scale or {})}
     return share_unit_scale(inferred, {name: data[name] for name in names})
+
+
+def is_wide(scale: Scale) -> bool:
+    """Tell whether a scale has many whole numbers between 0 and 100, as percentages have.
+
+    >>> is_wide({"kind": "ordinal", "min": 4, "max": 95}), is_wide({"min": 1, "max": 7})
+    (True, False)
+    """
+    low, high = scale.get("min", 0), scale.get("max", 0)
+    return bool(low >= 0 and high - low >= inference.MAX_SCORES and high <= 100)  # noqa: PLR2004
+
+
+def is_score_column(values: pd.Series) -> bool:
+    """Tell whether a column is named as a score; ``score_refusal`` has numbers, and is one.
+
+    Texts such as those of ``score_reason`` explain a score.
+    """
+    is_prefixed = split_name(values.name)[:1] == ["score"] and inference.is_number(values)
+    return is_named_score(values.name) or is_prefixed
+
+
+def _explain_unscored(
+    main: LogTable, name: str, names: Sequence[str], *, is_score: bool
+) -> str | None:
+    """Return why a column is no score by its name or its values; None where it may be one."""
+    data, roles = main.data, main.roles
+    if len(inference.list_texts(data[name])) < 2:  # noqa: PLR2004
+        return "no two different values"
+    if says_truth(name) or is_match(name, names):
+        return "what was expected or how scores match, by its name"
+    if is_technical(name) and not is_score:
+        return "how a program worked, by its name"
+    # A score may be constant over a model or a judge by chance, in few rows.
+    keys = ["prompt"] if is_score else ["prompt", "judge", "model"]
+    keys = [role for role in keys if data[roles[role]].duplicated().any()]
+    owner = next((role for role in keys if is_constant(data, name, roles[role])), None)
+    return owner and f"one value for each {owner}"
+
+
+def list_likely_scores(main: LogTable) -> list[str]:
+    """Return the columns of a table without a score that have few numbers, or words of an order.
+
+    >>> table = pd.DataFrame({"id": ["a", "b"], "harmful": ["0", "1"], "tokens": ["3", "9"]})
+    >>> list_likely_scores(LogTable("t.csv", table))
+    ['harmful']
+    """
+    data = main.data
+    names = [str(name) for name in data.columns if name not in main.roles.values()]
+    names = [n for n in names if not (says_truth(n) or is_technical(n) or is_match(n, names))]
+    scales = {name: infer_scale(data[name], named=False).scale for name in names}
+    return [name for name, scale in scales.items() if scale is not None]
+
+
+def is_match(name: str, others: Sequence[str]) -> bool:
+    """Tell whether a column says by its name that another one matches something.
+
+    >>> is_match("match_risk", ["judge_risk", "match_risk"]), is_match("exact_match", ["score"])
+    (True, False)
+    """
+    words = split_name(name)
+    rest = [word for word in words if word not in MATCHES]
+    is_other = (split_name(other) for other in others if other != name)
+    return rest not in ([], words) and any(of[-len(rest) :] == rest for of in is_other)
 
 
 def share_unit_scale(

@@ -15,6 +15,7 @@ from sharpbayes.scaffold.column_names import (
     MEASURES,
     REPEATS,
     UNNAMED,
+    holds_lists,
     last_word,
     says_good,
     split_name,
@@ -26,6 +27,8 @@ Scale = dict[str, Any]
 
 # A column with more different values is a number to cut into bins, a name, or a text.
 MAX_SCORES, MAX_GROUPS, MAX_CHOICES = 30, 20, 7
+# A message shows so many characters of a text.
+MAX_TEXT = 40
 # A number this many times as far from all others as they span is none of them.
 FAR = 5.0
 # A score of a panel, which has no bins, may have more whole numbers.
@@ -36,6 +39,7 @@ STEPS = (1.0, *FINER_STEPS)
 # Grades of Inspect: correct, partly correct, incorrect, no answer.
 GRADES = {"C": 0.0, "P": 0.5, "I": 1.0, "N": 1.0}
 UNKNOWN_WORDS = "words of no known severity"
+MANY = "are more than"
 DECIMALS = "numbers with decimals that are named as no score"
 # Layouts of programs that score from 0 to 1, and how such numbers are cut.
 UNIT_LAYOUTS = ("promptfoo", "deepeval", "every-eval-ever")
@@ -85,7 +89,7 @@ def infer_scale(values: pd.Series, *, named: bool, max_scores: int = MAX_SCORES)
     if step is None:
         return InferredScale(None, reason=DECIMALS)
     if not 0 < high - low < max_scores * step:
-        reason = f"{low:g} to {high:g} are more than {max_scores} scores"
+        reason = f"{low:g} to {high:g} {MANY} {max_scores} scores"
         if low == high:
             others = "" if far is None else f" but {far:g}"
             reason = f"every value{others} is {low:g}, which does not show where the scale ends"
@@ -179,6 +183,8 @@ def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
     texts = ordered or texts
     # Of words that look alike the first one is the level; the others are read as it.
     texts = list({fold_text(text): text for text in reversed(texts)}.values())[::-1]
+    if holds_lists(values):
+        return InferredScale(None, reason="lists, not one value a row")
     known, by_number = order_levels(texts), order_by_number(texts)
     by_number = by_number[::-1] if by_number and says_good(str(values.name)) else by_number
     max_scores = MAX_SCORES if ordered or by_number else MAX_CHOICES
@@ -248,7 +254,8 @@ def infer_bins(values: pd.Series) -> InferredScale:
         problem = f"every score is {numbers[0]:g}; a scale needs two scores, and nothing differs"
         raise DataError.at(UNNAMED, problem, key=str(values.name))
     if not numbers:
-        examples = format_list([repr(text) for text in list_texts(values)], limit=3) or "no value"
+        texts = [repr(text[:MAX_TEXT]) for text in sorted(list_texts(values))]
+        examples = format_list(texts, limit=3) or "no value"
         message = f"found {examples}, must be numbers, or words such as yes and no"
         raise DataError.at(UNNAMED, message, key=str(values.name))
     far = find_far_number(numbers)

@@ -2,7 +2,7 @@
 
 import ast
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,20 @@ from sharpbayes.data.readers.bounds import CELL, take_memory
 from sharpbayes.data.readers.json_text import flatten_object, to_cell
 from sharpbayes.data.readers.text_table import write_as_text
 from sharpbayes.errors import format_list
-from sharpbayes.scaffold.column_names import infer_roles, quote
+from sharpbayes.scaffold.column_names import infer_roles, is_named_score, quote
 from sharpbayes.scaffold.logs import LogTable
 
 # Objects with more different entries are no row of scores.
 MAX_ENTRIES = 50
 SPLIT = "objects in {} are split: each entry has a column of its own"
 AS_ROWS = "lists in {} are turned into rows, one for each {}"
+BY_PLACE = (
+    "lists in {} are turned into rows, and scores in one place of all lists are taken as those of "
+    "one rater"
+)
+SINGLE = "lists in {} have one entry each, which is the value"
+# Shorter lists are of other raters for each item.
+MIN_PLACES, RATER = 10, "rater"
 # What lists of scores have an entry for.
 UNITS = ("rater", "model")
 
@@ -38,12 +45,23 @@ def unfold_cells(table: LogTable) -> LogTable:
     """
     values = {str(name): _parse_column(table.data[name]) for name in table.data.columns}
     nested = {name: parsed for name, parsed in values.items() if parsed is not None}
-    rated, unit = _find_rated({n: parsed for n, parsed in nested.items() if _are(list, parsed)})
+    lists = {name: parsed for name, parsed in nested.items() if _are(list, parsed)}
+    rated, unit = _find_rated(lists)
+    scored = "" if rated or RATER in values else find_scored(lists)
     objects = [name for name, parsed in nested.items() if _is_flat(parsed)]
     texts = [SPLIT.format(format_list(map(quote, objects)))] if objects else []
     texts += [AS_ROWS.format(format_list(map(quote, rated)), unit)] if rated else []
     chosen = {name: nested[name] for name in (*rated, *objects)}
-    data = _unfold(table.data, chosen, rated) if chosen else None
+    plain = table.data
+    if single := [name for name, parsed in lists.items() if _are_single(parsed)]:
+        texts += [SINGLE.format(format_list(map(quote, single)))]
+        chosen |= {name: [value[0] if value else None for value in lists[name]] for name in single}
+    if scored:
+        texts += [BY_PLACE.format(quote(scored))]
+        plain = plain.assign(**{RATER: ""})
+        chosen |= {scored: nested[scored], RATER: _number_raters(nested[scored])}
+        rated = [scored, RATER]
+    data = _unfold(plain, chosen, rated) if chosen else None
     if data is None:
         return table
     assumptions = (*table.assumptions, *texts)
@@ -117,6 +135,34 @@ def _find_rated(lists: dict[str, list[Any]]) -> tuple[list[str], str]:
         if any(shape) and (unit := _find_unit(alike)):
             return alike, unit
     return [], ""
+
+
+def _are_single(values: Sequence[Any]) -> bool:
+    """Tell whether all lists have one entry, or none, and none of them has an object."""
+    lengths = {len(value or ()) for value in values}
+    return 1 in lengths and lengths <= {0, 1} and not any(map(_has_objects, values))
+
+
+def find_scored(lists: Mapping[str, Sequence[Any]]) -> str:
+    """Return the only column of long lists of scores that are of one length; empty without one.
+
+    >>> find_scored({"scores": [[0, 1] * 6, [1, 1] * 6], "tokens": [["a"], ["b", "c"]]})
+    'scores'
+    """
+    scored = [
+        name
+        for name, values in lists.items()
+        if is_named_score(name)
+        and len({len(value or ()) for value in values}) == 1
+        and len(values[0] or ()) >= MIN_PLACES
+        and not any(map(_has_objects, values))
+    ]
+    return scored[0] if len(scored) == 1 else ""
+
+
+def _number_raters(values: Sequence[Any]) -> list[list[str]]:
+    """Return a rater for each place of each list."""
+    return [[f"rater_{place}" for place in range(1, len(value) + 1)] for value in values]
 
 
 def _has_objects(value: Any) -> bool:

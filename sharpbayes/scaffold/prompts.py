@@ -4,13 +4,19 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from sharpbayes.scaffold.column_names import MEASURES, quote, split_name
-from sharpbayes.scaffold.inference import is_constant
+from sharpbayes.scaffold.column_names import MEASURES, REPEATS, last_word, quote, split_name
+from sharpbayes.scaffold.inference import MAX_GROUPS, is_constant
 
 # What tells rows of one prompt and model apart.
 WITHIN = ("judge", "sample", "trial", "indicator")
 # So large a share of the values stands in rows of several models.
 MIN_SHARED = 0.5
+# A column with fewer labels than this share of the rows is no prompt.
+MIN_FILLED = 0.5
+FINER = (
+    "{} is taken as the prompt, because each model has one row for each of its values; rows of a "
+    "column that is named so repeat"
+)
 CLUSTERS = (
     "prompts with the same {} are resampled together, as a cluster; leave the role out where they "
     "are as independent as others"
@@ -32,17 +38,58 @@ def find_prompt(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
     key = [roles["model"], *(roles[role] for role in WITHIN if role in roles)]
     used = {*key, roles.get("score")}
     free = [str(name) for name in data.columns if name not in used]
-    free = [name for name in free if not MEASURES & {*split_name(name)}]
+    free = [name for name in free if not (MEASURES - {"id"}) & {*split_name(name)}]
+    free = [name for name in free if last_word(name) not in REPEATS]
     prompts = [name for name in free if _is_prompt(data, name, key)]
     return max(prompts, key=lambda name: data[name].nunique(), default="")
 
 
+def settle_prompt(data: pd.DataFrame, roles: dict[str, str], declared: Mapping[str, str]) -> None:
+    """Take the role of the prompt from a column that cannot have it, and those of its texts.
+
+    It is given to a finer column where rows of the prompt repeat. Columns of many texts, one for
+    each prompt, are no indicators. Roles that are declared stay.
+    """
+    prompt, indicator = roles.get("prompt", ""), roles.get("indicator")
+    if prompt and "prompt" not in declared:
+        filled = data[prompt].astype(str).str.strip() != ""
+        roles["prompt"] = prompt = find_finer_prompt(data, roles) or prompt
+        if filled.mean() < MIN_FILLED:
+            del roles["prompt"]
+    if indicator and prompt and "indicator" not in declared:
+        is_many = data[indicator].nunique() > MAX_GROUPS
+        if is_many and is_constant(data, indicator, prompt):
+            del roles["indicator"]
+
+
+def find_finer_prompt(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
+    """Return the prompt within the column that is named so, whose rows repeat; empty without one.
+
+    Each of its values has one of the named column, and each model has one row for each of them.
+
+    >>> table = pd.DataFrame({"model": ["a", "a", "b", "b"], "cell": ["x", "y", "x", "y"],
+    ...                       "behavior": ["theft"] * 4, "harm": [0, 1, 1, 1]})
+    >>> find_finer_prompt(table, {"model": "model", "prompt": "behavior"})
+    'cell'
+    """
+    named = roles["prompt"]
+    key = [roles[role] for role in ("model", *WITHIN) if role in roles]
+    if "model" not in roles or not data.duplicated([*key, named]).any():
+        return ""
+    name = find_prompt(data, {role: column for role, column in roles.items() if role != "prompt"})
+    return name if name and is_constant(data, named, name) else ""
+
+
 def _is_prompt(data: pd.DataFrame, name: str, key: list[str]) -> bool:
-    """Tell whether a column is filled, has one row of each key, and values of several models."""
+    """Tell whether a column is filled, has one row of each key, and values that are shared.
+
+    They are shared by models or, of one model, by numbers of its repeats.
+    """
     if (data[name].astype(str).str.strip() == "").any() or data.duplicated([*key, name]).any():
         return False
-    models = data.groupby(name, observed=True)[key[0]].nunique()
-    return len(models) > 1 and float((models > 1).mean()) >= MIN_SHARED
+    is_one = len(pd.unique(data[key[0]])) == 1
+    sharing = data.groupby(name, observed=True)[key[0]].agg("size" if is_one else "nunique")
+    return len(sharing) > 1 and float((sharing > 1).mean()) >= MIN_SHARED
 
 
 def describe_prompt(name: str) -> str:

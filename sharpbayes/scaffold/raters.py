@@ -11,6 +11,7 @@ from sharpbayes.data.readers.bounds import CELL, take_memory
 from sharpbayes.errors import format_list
 from sharpbayes.scaffold import inference
 from sharpbayes.scaffold.column_names import (
+    GOOD,
     KNOWN,
     MEASURES,
     WORDS,
@@ -23,6 +24,11 @@ from sharpbayes.scaffold.logs import LogTable
 
 # Fewer columns may be two properties of an item.
 MIN_RATERS = 3
+# What columns of scores are named after besides harm.
+ASPECTS = {
+    *("rate", "ratio", "share", "effect", "bias", "hate", "violence", "fraud", "risk", "clarity"),
+    *("relevance", "coherence", "fluency", "completeness", "tone", "sycophancy", "privacy"),
+}
 # How the last of so many rows above the answers of a survey begins.
 IMPORT_ID, MAX_QUESTIONS = '{"ImportId"', 5
 
@@ -112,8 +118,8 @@ def _find_numbered(names: Sequence[str]) -> list[str]:
 
 
 def _is_property(name: str) -> bool:
-    """Tell whether a name is that of a measure or of a role, not of a person."""
-    return bool({*split_name(name)} & (MEASURES | KNOWN))
+    """Tell whether a name is that of a measure, of a role or of what is scored, not of a person."""
+    return bool({*split_name(name)} & (MEASURES | KNOWN | GOOD | ASPECTS))
 
 
 def list_properties(data: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:

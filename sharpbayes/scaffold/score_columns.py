@@ -12,6 +12,7 @@ from sharpbayes.scaffold.column_names import (
     FAMILIES,
     MEASURES,
     WORDS,
+    find_model,
     infer_roles,
     is_scorer,
     quote,
@@ -24,7 +25,8 @@ from sharpbayes.scaffold.logs import LogTable
 # Further words of the name of a model.
 EDITIONS = {
     *("mini", "nano", "small", "medium", "large", "pro", "ultra", "flash", "turbo", "opus"),
-    *("sonnet", "haiku", "instruct", "chat", "preview", "base", "maverick", "scout"),
+    *("sonnet", "haiku", "instruct", "it", "chat", "preview", "base", "maverick", "scout", "hf"),
+    *("distill", "thinking", "reasoning", "latest", "plus", "max", "lite", "next", "coder", "free"),
 }
 MELTED = "{columns} are taken as the scores of one {unit} each, and turned into rows"
 SHEETS = "the sheets {} are taken as the scores of one model each, and joined"
@@ -40,7 +42,7 @@ def melt_scores(table: LogTable, declared: Mapping[str, str]) -> LogTable:
     comments, posts and the like are raters of a crowd.
     """
     data = table.data
-    roles = infer_roles(data, ("model", "prompt"), declared)
+    roles = infer_roles(data, ("model", "prompt"), find_model(data, declared) | {**declared})
     unit = "judge" if "model" in roles else "model"
     is_crowd = unit == "model" and "prompt" not in roles and infer_roles(data, ("item",), {})
     if is_crowd or unit in declared or _is_named(data, unit):

@@ -1,8 +1,7 @@
 """A data file -> a commented study that ``check`` accepts; every guess is marked in it."""
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,18 +20,23 @@ from sharpbayes.scaffold.column_names import (
     find_model,
     infer_roles,
     is_model,
-    is_named_score,
     last_word,
     quote,
     split_name,
+    strip_id,
 )
+from sharpbayes.scaffold.crowd_draft import CROWD_ROLES, draft_crowd
 from sharpbayes.scaffold.dialect import read_with_dialect
-from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_crowd, draft_panel
+from sharpbayes.scaffold.drafts import Draft
 from sharpbayes.scaffold.harm import find_refusals
 from sharpbayes.scaffold.inference import MAX_GROUPS, infer_scale, is_number
+from sharpbayes.scaffold.joined_files import join_files
 from sharpbayes.scaffold.logs import LogTable, read_log
 from sharpbayes.scaffold.merged_cells import fill_merged
 from sharpbayes.scaffold.nested_cells import unfold_cells
+from sharpbayes.scaffold.pairs import refuse_pairs
+from sharpbayes.scaffold.panel_draft import PANEL_ROLES, draft_panel, find_only_model
+from sharpbayes.scaffold.prompts import FINER, settle_prompt
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
 from sharpbayes.scaffold.score_columns import melt_scores, name_sheets
 from sharpbayes.spec.dialect import Dialect
@@ -56,37 +60,44 @@ ONLY_SCORE = (
     "raters of an item and between the items of a rater"
 )
 VARIES = (
-    '"{model}" varies where one rater scored one item more than once, as names of models do, and '
+    '"{0}" varies where one rater scored one item more than once, as names of models do, and '
     "of these scores the first counts; where models answered, write the study by "
-    '`init --role "model={model}"`'
+    '`init --role "model={0}"`'
+)
+QUESTIONS = (
+    '"{}" names what is scored, and of the scores of one item by one rater the first counts: keep '
+    "the rows of one question; where models answered, name the column of the model by "
+    "`init --role model=COLUMN`, or add one to the data"
 )
 COMMENTS = (
     '"{item}" is taken as the item, but no two rows have one of its texts: where these are '
     "comments on the answers, name the column of the item by `init --role item=COLUMN`, and where "
     "models answered that of the model by `init --role model=COLUMN`"
 )
-# Which of two answers is better, and why that is no score.
-PREFERENCES = {"winner", "preference", "preferred", "better"}
-COMPARED = {"model", "answer", "response", "output", "completion", "chosen", "rejected"}
-PAIRS = (
-    "{} says which of two answers is better ({}, {}); a score of each answer is needed, such as "
-    "how harmful a judge calls it"
-)
 # Of an item and of a rater: words by which the data may be a panel.
 PANEL_ITEM, PANEL_RATERS = "prompt", ("judge", "grader")
 
 
-def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None) -> Draft:
+def write_study(
+    path: Path,
+    out: Path,
+    *,
+    roles: Mapping[str, str] | None = None,
+    others: Sequence[Path] = (),
+) -> Draft:
     """Write a study for a data file, and return its draft: columns, and what is not certain.
 
     ``path`` is a CSV, TSV, Excel, Parquet or JSON file of ratings, a log, or a table of
-    raters or items with the ratings in the same folder. The folder of ``out`` also gets a copy
-    of the data where columns are added. ``roles`` are columns by role, in place of those
-    inferred. A file that is already there is never replaced.
+    raters or items with the ratings in the same folder; ``others`` are further files of ratings,
+    such as those of other models. The folder of ``out`` also gets a copy of the data where columns
+    are added. ``roles`` are columns by role, in place of those inferred. A file that is already
+    there is never replaced.
     """
     copy = out.with_name(f"{out.stem}.data.csv")
     with _name_file(path):
-        draft = draft_study(path, folder=out.parent, copy=copy.name, roles=roles or {})
+        draft = draft_study(
+            path, folder=out.parent, copy=copy.name, roles=roles or {}, others=others
+        )
     texts = (
         {} if draft.added is None else {copy: draft.added.to_csv(index=False, lineterminator="\n")}
     )
@@ -110,7 +121,14 @@ def _name_file(path: Path) -> Iterator[None]:
         raise DataError(named) from None
 
 
-def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]) -> Draft:
+def draft_study(
+    path: Path,
+    *,
+    folder: Path,
+    copy: str,
+    roles: Mapping[str, str],
+    others: Sequence[Path] = (),
+) -> Draft:
     """Return the study of a data file, without writing anything.
 
     The study will lie in ``folder``. Where columns must be added, it reads the file ``copy``.
@@ -120,29 +138,52 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
         message = f"no such role, there are {', '.join(ROLES)}{did_you_mean(unknown[0], ROLES)}"
         raise SpecError.at("init --role", message, key=unknown[0])
     draft = Draft()
-    log = read_log(path, _relative_name(path, folder))
-    main = log or _find_ratings(path, folder, draft, declared=roles)
+    name = _relative_name(path, folder)
+    log = None if others else read_log(path, name)
+    joined = None if log else join_files(path, others, name, roles)
+    main = log or joined or _find_ratings(path, folder, draft, declared=roles)
     missing = sorted(set(roles.values()) - set(main.data.columns))
     if missing:
         message = f"no such column, the columns are {', '.join(map(str, main.data.columns))}"
         raise DataError.at(path, message, key=missing[0])
     if log is None and not roles:
-        _refuse_pairs(main.data, path)
+        refuse_pairs(main.data, path)
     if log is not None:
         log = replace(log, roles={**log.roles, **roles})
         if log.layout in CROWD_LOGS:
             return draft_crowd(draft, log, ())
         return draft_panel(draft, log, copy)
+    if joined is not None:
+        is_declared = bool({*joined.roles.values()} & {*roles.values()})
+        roles = roles if is_declared else {**joined.roles, **roles}
+        return _draft_table(draft, main, roles, copy, ())
+    siblings = _read_siblings(path, folder, draft, known=main.label)
+    siblings = [table for table in siblings if table.label != main.label]
+    return _draft_table(draft, main, roles, copy, siblings)
+
+
+def _draft_table(
+    draft: Draft,
+    main: LogTable,
+    roles: Mapping[str, str],
+    copy: str,
+    siblings: Sequence[LogTable],
+) -> Draft:
+    """Draft a panel where a column or a lack of repeats says that models answered, else a crowd."""
     panel = melt_scores(fill_merged(main, roles), roles)
     panel_roles = infer_panel_roles(panel.data, roles)
+    panel = replace(panel, roles=panel_roles)
     if "model" in panel_roles and "rater" not in roles:
         if last_word(panel_roles.get("judge", "")) in PEOPLE:
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
-        draft.assume("panel.roles", *describe_model(panel_roles, roles))
-        return draft_panel(draft, replace(panel, roles=panel_roles), copy)
-    siblings = _read_siblings(path, folder, draft, known=main.label)
-    siblings = [table for table in siblings if table.label != main.label]
-    main = find_crowd(main, roles)
+        draft.assume("panel.roles", *describe_roles(panel_roles, roles))
+        return draft_panel(draft, panel, copy)
+    crowd = find_crowd(main, roles)
+    is_crowd = "rater" in crowd.roles or len(crowd.data) != len(main.data)
+    answers = None if is_crowd else find_only_model(panel, crowd.roles.get("item", ""))
+    if answers is not None:
+        return draft_panel(draft, answers, copy)
+    main = crowd
     main = replace(main, name=copy, dialect=Dialect()) if main.is_rewritten else main
     _doubt_crowd(draft, main, roles)
     return draft_crowd(draft, main, siblings)
@@ -158,8 +199,9 @@ def _doubt_crowd(draft: Draft, main: LogTable, declared: Mapping[str, str]) -> N
     is_like_panel = last_word(item) == PANEL_ITEM or last_word(rater) in PANEL_RATERS
     if not main.data.duplicated([item, rater]).any():
         return
-    if model := _find_repeating(main):
-        draft.assume("crowd.roles", VARIES.format(model=model))
+    if name := _find_repeating(main):
+        is_question = "indicator" in infer_roles(main.data[[name]], ("indicator",), {})
+        draft.assume("crowd.roles", (QUESTIONS if is_question else VARIES).format(name))
     elif is_like_panel and not {"item", "rater"} & {*declared}:
         draft.assume("crowd.roles", NO_MODEL.format(item=item, rater=rater))
 
@@ -181,8 +223,16 @@ def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
     if main.raters:
         return main
     main = fill_merged(main, declared)
-    main = replace(main, roles=infer_roles(main.data, CROWD_ROLES, declared))
-    return _choose_score(main, declared)
+    roles = infer_roles(main.data, CROWD_ROLES, declared)
+    if "rater" not in declared and _scores_once(main.data, roles):
+        del roles["rater"]
+    return _choose_score(replace(main, roles=roles), declared)
+
+
+def _scores_once(data: pd.DataFrame, roles: Mapping[str, str]) -> bool:
+    """Tell whether no two rows have one rater, nor one item, so that nobody could be compared."""
+    columns = [roles[role] for role in ("item", "rater") if role in roles]
+    return len(columns) > 1 and len(data) > 1 and all(data[name].is_unique for name in columns)
 
 
 def _choose_score(main: LogTable, declared: Mapping[str, str]) -> LogTable:
@@ -190,7 +240,8 @@ def _choose_score(main: LogTable, declared: Mapping[str, str]) -> LogTable:
     if "score" in declared:
         return main
     data = main.data.drop(columns=list_properties(main.data, main.roles))
-    roles = infer_roles(data, CROWD_ROLES, declared)
+    wanted = [role for role in CROWD_ROLES if role in main.roles or role == "score"]
+    roles = infer_roles(data, wanted, declared)
     if name := find_only_score(main.data, roles):
         assumptions = (*main.assumptions, ONLY_SCORE.format(name))
         return replace(main, roles={**roles, "score": name}, assumptions=assumptions)
@@ -200,6 +251,7 @@ def _choose_score(main: LogTable, declared: Mapping[str, str]) -> LogTable:
 def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[str, str]:
     """Return columns of a panel by role; of a score only where each row is one."""
     roles = infer_roles(data, PANEL_ROLES, find_model(data, declared) | {**declared})
+    settle_prompt(data, roles, declared)
     if "score" in declared or "score" not in roles:
         return roles
     if not _is_long(data.columns, roles["score"]) or _has_refusals(data, roles):
@@ -207,11 +259,18 @@ def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[s
     return roles
 
 
-def describe_model(roles: Mapping[str, str], declared: Mapping[str, str]) -> Iterator[str]:
-    """Yield what is assumed where a column is the model by its values and not by its name."""
+def describe_roles(roles: Mapping[str, str], declared: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is assumed where a column is the model or the prompt by its values."""
     model = roles.get("model", "")
     if model and "model" not in declared and not {*split_name(model)} & {*WORDS["model"]}:
         yield MODELS.format(model)
+    prompt = roles.get("prompt", "")
+    if (
+        prompt
+        and "prompt" not in declared
+        and not {*strip_id(split_name(prompt))} & {*WORDS["prompt"]}
+    ):
+        yield FINER.format(quote(prompt))
 
 
 def _has_refusals(data: pd.DataFrame, roles: Mapping[str, str]) -> bool:
@@ -229,20 +288,6 @@ def _is_long(columns: Iterable[object], score: str) -> bool:
     """Tell whether a panel has a row for each score: it has one column of scores."""
     named = [name for name in columns if last_word(name) in SCORE_WORDS]
     return score in named and (len(named) == 1 or score.lower() in SCORE_WORDS)
-
-
-def _refuse_pairs(data: pd.DataFrame, path: Path) -> None:
-    """Raise DataError where answers are compared in pairs: none has a score of its own."""
-    names = [*map(str, data.columns)]
-    words = [{*re.findall(r"[a-z]+|\d+", name.lower())} for name in names]
-    sides = [
-        [n for n, of in zip(names, words, strict=True) if of & ends and of & COMPARED]
-        for ends in ({"a", "1", "chosen"}, {"b", "2", "rejected"})
-    ]
-    decided = [n for n, of in zip(names, words, strict=True) if of & PREFERENCES]
-    if decided and all(sides) and not any(map(is_named_score, names)):
-        problem = PAIRS.format(quote(decided[0]), quote(sides[0][0]), quote(sides[1][0]))
-        raise DataError.at(path, problem)
 
 
 def _find_ratings(

@@ -408,7 +408,7 @@ def test_a_role_can_be_named(tmp_path):
     assert str(raised.value) == (
         "data.csv: rater: no column found for it among item, who, score; "
         "name it with --role rater=COLUMN; where judges score models, name these with "
-        "--role model=COLUMN"
+        "--role model=COLUMN, or give a file for each model"
     )
     assert 'rater = "who"' in started(tmp_path, table, roles={"rater": "who"})[0]
 

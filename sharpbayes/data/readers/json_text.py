@@ -15,6 +15,8 @@ from sharpbayes.data.readers.rows import collect_rows, tabulate_rows
 from sharpbayes.data.readers.text_table import refuse_names, refuse_texts, write_as_text
 from sharpbayes.errors import DataError
 
+# The rows are so many times as many as the objects of any other list.
+LONGER = 5
 # Bytes of a list, of an object and of a value, as they are read.
 MARK_BYTES = (70, 250, 40)
 
@@ -76,7 +78,7 @@ def read_json_lines(path: Path) -> pd.DataFrame:
 def read_json_list(path: Path) -> pd.DataFrame:
     """Read a list of JSON objects as :func:`read_json_lines` reads lines of them.
 
-    The list may be the only one of an object, whose texts and numbers are columns, too. Objects may
+    The list may be the longest of an object, whose texts and numbers are columns, too. Objects may
     stand under names, which are the column ``id``, and lists of them, where it is ``key``.
     """
     content = parse_json(path.read_bytes(), path)
@@ -89,6 +91,8 @@ def read_json_list(path: Path) -> pd.DataFrame:
 def _list_rows(content: dict[str, Any]) -> list[dict[str, Any]] | None:
     """Return the rows of an object that is no row itself; None where it has none.
 
+    Beside the list of rows there may be much shorter ones, such as one of metrics.
+
     >>> _list_rows({"model": "a", "config": {"n": 1}, "results": [{"harm": 1}, {"harm": 0}]})
     [{'model': 'a', 'harm': 1}, {'model': 'a', 'harm': 0}]
     >>> _list_rows({"a": [{"harm": 1}], "b": [{"harm": 0}]})
@@ -97,11 +101,13 @@ def _list_rows(content: dict[str, Any]) -> list[dict[str, Any]] | None:
     [{'id': 'p1', 'harm': 1}, {'id': 'p2', 'harm': 0}]
     """
     lists = {key: value for key, value in content.items() if value and _is_list_of_objects(value)}
-    if len(lists) == 1:
-        plain = {key: v for key, v in content.items() if not isinstance(v, dict | list)}
-        return [plain | entry for value in lists.values() for entry in value]
-    if len(lists) == len(content):
+    if len(lists) == len(content) > 1:
         return [{"key": key} | entry for key, value in lists.items() for entry in value]
+    if lists:
+        longest, *others = sorted(lists.values(), key=len, reverse=True)
+        plain = {key: v for key, v in content.items() if not isinstance(v, dict | list)}
+        is_longest = all(len(longest) >= LONGER * len(other) for other in others)
+        return [plain | entry for entry in longest] if is_longest else None
     objects = [value for value in content.values() if isinstance(value, dict)]
     if len(objects) == len(content) and len({frozenset(value) for value in objects}) == 1:
         return [{"id": key} | value for key, value in content.items()]

@@ -1,0 +1,217 @@
+"""A study of judges who score the answers of models, drafted from a table."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sharpbayes.errors import DataError, format_count, format_list
+from sharpbayes.scaffold import harm, inference
+from sharpbayes.scaffold.column_names import is_model, is_named_score, quote
+from sharpbayes.scaffold.drafts import OVER_SPAN, Draft
+from sharpbayes.scaffold.indicators import (
+    infer_columns,
+    infer_indicators,
+    infer_named,
+    is_score_column,
+    is_wide,
+    list_likely_scores,
+)
+from sharpbayes.scaffold.inference import InferredScale
+from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.prompts import describe_prompt, find_prompt, settle_columns
+from sharpbayes.spec.dialect import Dialect
+
+PANEL_ROLES = (
+    *("model", "prompt", "judge", "indicator", "score"),
+    *("trial", "sample", "category", "cluster"),
+)
+CELL = ("model", "prompt", "judge", "sample", "trial", "indicator")
+TRIALS = (
+    "{subject} the same judge's scores of the same answer (trials); where the model "
+    "answered again, name the number of the answer as `sample` instead"
+)
+OTHER_RELEASE = "; where they are answers of another release, give its model another name"
+LABELLED = ("model", "prompt", "judge")
+# Of a table in which more rows lack a label, `check` says it.
+MAX_UNLABELLED = 0.5
+UNLABELLED = "{} without a label in {} left out; write one where they are meant"
+UNNAMED_NUMBERS = (
+    "no column is named as a score; {} are taken as indicators, because their numbers lie between "
+    "0 and 100"
+)
+
+
+def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
+    """Draft a panel; a role that no column has is added to a copy of the data."""
+    draft.assume("panel.data", *main.assumptions)
+    main = _leave_out_unlabelled(draft, main)
+    data, roles = _add_roles(draft, main)
+    draft.assume("panel.roles", *settle_columns(data, roles))
+    if "score" not in roles:
+        roles.pop("indicator", None)
+    if main.is_rewritten or len(data.columns) > len(main.data.columns):
+        draft.added = data
+    table = replace(main, data=data, roles=roles)
+    if draft.added is not None:  # the copy is CSV in UTF-8
+        table = replace(table, name=copy, dialect=Dialect())
+    draft.assume(
+        "panel.roles", *harm.describe_people(sorted(inference.list_texts(data[roles["judge"]])))
+    )
+    columns = infer_columns(table)
+    named = draft.decided.get("panel", {}).get("indicators")
+    indicators = infer_indicators(table) if "score" in roles else columns
+    if named:
+        columns, indicators = {}, infer_named(table, named)
+    scales = {n: column.scale for n, column in indicators.items() if column.scale is not None}
+    shipped = harm.find_shipped_panel(main.layout, indicators)
+    if shipped is None:
+        _doubt_indicators(draft, table, columns, indicators)
+    uses = {column: role for role, column in roles.items()}
+    uses |= {name: "indicator" for name in scales if "score" not in roles}
+    draft.record(table, uses, {name: inferred.reason for name, inferred in columns.items()})
+    if not scales and not named:
+        reasons = [f"{name} ({column.reason})" for name, column in indicators.items()]
+        known = ", ".join(reasons) or f"all of {', '.join(roles.values())} have a role"
+        hint = "" if "score" in roles else f"; name one with {draft.option}score=COLUMN"
+        raise DataError.at(main.name, f"no column of scores found: {known}{hint}")
+    layout = main.layout or ("long" if "score" in roles else "wide")
+    panel: dict[str, Any] = table.source | {"layout": layout}
+    own_roles = table.own_roles | ({"trial": True} if draft.rows_are_trials else {})
+    panel |= {"roles": own_roles} if own_roles else {}
+    panel |= {"judges": [*main.judges]} if main.judges else {}
+    panel |= shipped[1] if shipped else _draft_harm(draft, scales, main.layout)
+    if shipped:
+        assumption = f"the indicators and dimensions are those of the shipped study {shipped[0]}"
+        draft.assume("panel.indicators", assumption)
+    panel = harm.put_over(panel, draft.decided.get("panel", {}))
+    draft.comment("panel.fit", 'fit = "judge_panel"   # "judge_severity" for one indicator')
+    return draft.finish(table.name, panel, "panel")
+
+
+def _leave_out_unlabelled(draft: Draft, main: LogTable) -> LogTable:
+    """Return a table without the rows that have no model, prompt or judge in a column of them."""
+    names = [main.roles[role] for role in LABELLED if role in main.roles]
+    is_empty = main.data[names].astype(str).apply(lambda cells: cells.str.strip() == "")
+    rows = is_empty.any(axis=1)
+    if main.layout or not 0 < rows.mean() <= MAX_UNLABELLED:
+        return main
+    columns = format_list([quote(name) for name in names if is_empty[name].any()])
+    draft.assume("panel.data", UNLABELLED.format(format_count(int(rows.sum()), "row"), columns))
+    return replace(main, data=main.data[~rows].reset_index(drop=True), is_rewritten=True)
+
+
+def find_only_model(table: LogTable, item: str) -> LogTable | None:
+    """Return a table whose rows are answers of one model, with its prompt; None for others.
+
+    It has one row for each prompt, or for each ``item``, no model and no judge, and scores.
+
+    >>> data = pd.DataFrame({"id": ["p", "q"], "harmful": ["0", "1"]})
+    >>> find_only_model(LogTable("t.csv", data), "id").roles
+    {'prompt': 'id'}
+    """
+    names = (name for name in (table.roles.get("prompt"), item) if name)
+    prompt = next((name for name in names if table.data[name].is_unique), "")
+    if not prompt or {"model", "judge"} & {*table.roles}:
+        return None
+    table = replace(table, roles=table.roles | {"prompt": prompt})
+    scores = [*list_likely_scores(table), *(n for n in map(str, table.data) if is_named_score(n))]
+    return table if scores else None
+
+
+def _draft_harm(draft: Draft, scales: Mapping[str, inference.Scale], layout: str) -> dict[str, Any]:
+    """Draft scales, indicators and one dimension; refusals are outside of it if none is decided."""
+    draft.assume("panel.indicators", *harm.describe_directions(scales, layout))
+    assumption = "all indicators are one dimension of harm; split it into those you mean"
+    draft.assume("panel.dimensions", assumption)
+    is_decided = {"indicators", "dimensions"} & {*draft.decided.get("panel", {})}
+    refusals = [] if is_decided else harm.find_refusals(scales)
+    if refusals:
+        draft.assume("panel.indicators", harm.REFUSALS.format(format_list(map(quote, refusals))))
+    return harm.describe_harm(scales, good=harm.find_good(scales, layout), refusals=refusals)
+
+
+def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Add a prompt, a judge and the number of a repeat where no column has them."""
+    data, roles = main.data.copy(), dict(main.roles)
+
+    def add(role: str, values: list[str], assumption: str) -> None:
+        name = role
+        while name in data.columns:
+            name += "_added"
+        roles[role], data[name] = name, values
+        draft.assume("panel.data", assumption)
+
+    if "model" not in roles:
+        named = next(
+            (part for part in Path(main.name).stem.split("_") if is_model(part)), "unnamed"
+        )
+        answers = f'no column names the model: all rows are taken as answers of one, "{named}"'
+        add("model", [named] * len(data), answers)
+    if "prompt" not in roles and (name := find_prompt(data, roles)):
+        roles["prompt"] = name
+        draft.assume("panel.roles", describe_prompt(name))
+    elif "prompt" not in roles:
+        numbers = [str(row) for row in range(1, len(data) + 1)]
+        add("prompt", numbers, "no column names the prompt: every row counts as its own prompt")
+    if "judge" not in roles:
+        unnamed = ["unnamed"] * len(data)
+        add("judge", unnamed, "no column names the judge: all rows count as one judge's")
+    cell = [roles[role] for role in CELL if role in roles]
+    if "trial" in roles and not main.layout:
+        draft.assume("panel.roles", TRIALS.format(subject=f"{quote(roles['trial'])} numbers"))
+    if not main.layout and not draft.rows_are_trials and data.duplicated(cell).any():
+        free = [name for name in main.data.columns if name not in roles.values()]
+        apart = [name for name in free if not data.duplicated([*cell, name]).any()]
+        cell = [column for column in cell if column != roles.get("sample")]
+        repeating = [quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
+        if repeating or "sample" in roles or "judge" not in main.roles:
+            numbers = [str(repeat + 1) for repeat in data.groupby(cell, sort=False).cumcount()]
+            repetition = f", once for each {format_list(repeating)}" if repeating else ""
+            assumption = (
+                f"some cells are rated more than once{repetition}; the repeats are numbered"
+            )
+            add("sample", numbers, assumption)
+        else:
+            draft.rows_are_trials = True
+            assumption = TRIALS.format(subject="rows that repeat a cell are taken as")
+            draft.assume("panel.roles", assumption + OTHER_RELEASE)
+    return data, roles
+
+
+def _doubt_indicators(
+    draft: Draft,
+    main: LogTable,
+    columns: Mapping[str, InferredScale],
+    indicators: Mapping[str, InferredScale],
+) -> None:
+    """Note what is assumed about indicators, and which have no scale and are left out."""
+    data, roles = main.data, main.roles
+    words = [n for n, column in columns.items() if column.reason == inference.UNKNOWN_WORDS]
+    words = [quote(n) for n in words if data[n].nunique() <= inference.MAX_GROUPS]
+    if "score" in roles:
+        others = [quote(n) for n, column in columns.items() if column.scale is not None]
+        words = []
+        if others:
+            assumption = (
+                f'only "{roles["score"]}" is taken as the score; {format_list(others)} could be'
+            )
+            draft.assume("panel.roles", assumption)
+    if words:
+        assumption = f"words are harm only where you name them; left out: {format_list(words)}"
+        draft.assume("panel.indicators", assumption)
+    without = [name for name, column in indicators.items() if column.scale is None]
+    if without and "score" in roles:
+        assumption = f"no scale fits, so that they are left out: {format_list(sorted(without))}"
+        draft.assume("panel.scales", assumption)
+    spans = {n: column.span for n, column in indicators.items() if "bins" in (column.scale or {})}
+    if cut := [quote(name) for name, span in spans.items() if not span]:
+        draft.assume("panel.scales", f"scores from 0 to 1 are cut into five: {format_list(cut)}")
+    for name in (name for name, span in spans.items() if span):
+        draft.assume("panel.scales", f'scores of "{name}" are cut into {OVER_SPAN} {spans[name]}')
+    wide = [name for name in indicators if is_wide(indicators[name].scale or {})]
+    if unnamed := [quote(name) for name in wide if not is_score_column(data[name])]:
+        draft.assume("panel.indicators", UNNAMED_NUMBERS.format(format_list(unnamed)))
+    draft.doubt_order("panel.scales", indicators)

@@ -1,0 +1,124 @@
+"""Several files given to `init`: one for each model, judge or rater."""
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.errors import DataError
+from sharpbayes.scaffold.joined_files import choose_role, label_files
+from sharpbayes.scaffold.study_file import write_study
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.check import check
+
+RNG = np.random.default_rng(8)
+
+
+def write_files(folder, names, **columns):
+    """Write a file of 40 prompts for each name, and return their paths."""
+    paths = [folder / name for name in names]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        table = pd.DataFrame({"prompt": [f"How {n}?" for n in range(40)]}).assign(**columns)
+        table.assign(harm=RNG.integers(0, 5, 40)).to_csv(path, index=False)
+    return paths
+
+
+def start(folder, paths, **options):
+    draft = write_study(paths[0], folder / "study.toml", others=paths[1:], **options)
+    study = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
+    check(load_study(folder / "study.toml"))
+    return draft.assumptions, study.get("panel") or study["crowd"]
+
+
+@pytest.mark.parametrize(
+    ("names", "columns", "role", "labels"),
+    [
+        (("run_gpt-4o.csv", "run_claude.csv"), {}, "model", ["gpt-4o", "claude"]),
+        (("ours/run.csv", "theirs/run.csv"), {}, "model", ["ours", "theirs"]),
+        (("run.csv", "run_v2.csv"), {}, "model", ["run", "run_v2"]),
+        (("coder_1.csv", "coder_2.csv"), {}, "rater", ["coder_1", "coder_2"]),
+        (
+            ("judge_gpt-5.csv", "judge_llama.csv"),
+            {"model": ["alpha", "beta"] * 20},
+            "judge",
+            ["gpt-5", "llama"],
+        ),
+    ],
+)
+def test_files_are_joined_by_what_their_names_differ_in(tmp_path, names, columns, role, labels):
+    paths = write_files(tmp_path, names, **columns)
+    assumptions, study = start(tmp_path, paths)
+    assert study["roles"][role] == "file"
+    copy = pd.read_csv(tmp_path / study["data"])
+    assert copy["file"].tolist() == [label for label in labels for _ in range(40)]
+    parts = [pd.read_csv(path)["harm"] for path in paths]
+    assert copy["harm"].tolist() == pd.concat(parts).tolist()
+    assert any("are joined" in text for text in assumptions)
+    assert any(f'"file" is taken as the {role}' in text for text in assumptions)
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (("part_1.csv", "part_2.csv"), ["prompt", "model", "harm"]),
+        (("part_1.csv", "part_2.csv"), ["item", "rater", "harm"]),
+        (("part1.csv", "part2.csv"), ["prompt", "harm"]),
+        (("alice.csv", "bob.csv"), ["item", "rater", "harm"]),
+        (("gpt-4.csv", "claude.csv"), ["prompt", "model", "judge", "harm"]),
+    ],
+)
+def test_parts_of_one_table_have_no_role(names, columns):
+    assert choose_role(pd.DataFrame(columns=columns), [*map(Path, names)], {}) == ""
+
+
+def test_names_that_are_the_same_are_those_of_folders():
+    assert label_files([Path("a/b.csv"), Path("c/b.csv")]) == ["a", "c"]
+
+
+def test_a_pattern_of_files_by_model_is_joined_too(tmp_path, monkeypatch):
+    write_files(tmp_path, ("run_gpt-4o.csv", "run_claude.csv"))
+    monkeypatch.chdir(tmp_path)
+    _, study = start(tmp_path, [Path("run_*.csv")])
+    assert study["roles"]["model"] == "file"
+
+
+def test_a_pattern_of_parts_stays_a_pattern(tmp_path, monkeypatch):
+    columns = {"model": ["alpha", "beta"] * 20, "judge": "j"}
+    write_files(tmp_path, ("part_1.csv", "part_2.csv"), **columns)
+    monkeypatch.chdir(tmp_path)
+    _, study = start(tmp_path, [Path("part_*.csv")])
+    assert study["data"] == "part_*.csv"
+
+
+def test_the_role_of_the_files_can_be_named(tmp_path):
+    paths = write_files(tmp_path, ("a.csv", "b.csv"), model=["alpha", "beta"] * 20)
+    _, study = start(tmp_path, paths, roles={"judge": "file"})
+    assert study["roles"] == {"model": "model", "prompt": "prompt", "judge": "file"}
+
+
+def test_columns_of_some_of_the_files_are_named(tmp_path):
+    paths = write_files(tmp_path, ("gpt-4o.csv", "claude.csv"))
+    pd.read_csv(paths[1]).assign(bias=1).to_csv(paths[1], index=False)
+    assumptions, _ = start(tmp_path, paths)
+    assert 'not all of the files have "bias"; its cells are empty for the others' in assumptions
+
+
+def test_logs_are_given_by_one_name(tmp_path):
+    paths = write_files(tmp_path, ("a.csv", "b.csv"))
+    (tmp_path / "c.json").write_text('{"evalId": "x", "results": {}, "config": {}}')
+    with pytest.raises(DataError, match="logs of other programs are given by one name"):
+        start(tmp_path, [*paths, tmp_path / "c.json"])
+
+
+def test_the_command_takes_several_files(tmp_path, monkeypatch):
+    write_files(tmp_path, ("run_gpt-4o.csv", "run_claude.csv"))
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["init", "run_gpt-4o.csv", "run_claude.csv"])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "run_gpt-4o.toml").exists()
+    assert (tmp_path / "run_gpt-4o.data.csv").exists()
