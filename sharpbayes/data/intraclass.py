@@ -1,12 +1,15 @@
 """Columns without a role by which prompts score alike: they may be clusters that nobody named."""
 
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sharpbayes.data.columns import load_side_table
 from sharpbayes.data.ratings import Factor, PanelRatings
+from sharpbayes.spec.roles import SideTable
 
 # Fewer values are kinds of prompts rather than a sample of scenarios; a cluster has two prompts.
 MIN_CLUSTERS, MIN_SIZE = 10, 2
@@ -15,20 +18,32 @@ MIN_CORRELATION, ERROR_RATE = 0.1, 0.01
 
 
 def intraclass_correlations(
-    table: pd.DataFrame, prompts: Factor, ratings: PanelRatings, used: Collection[str]
+    table: pd.DataFrame,
+    prompts: Factor,
+    ratings: PanelRatings,
+    used: Collection[str],
+    *,
+    side: SideTable | None = None,
+    base: Path = Path(),
 ) -> dict[str, float]:
     """Return the intraclass correlation of prompts by each column by which they score alike.
 
     ICC = (MSB - MSW) / (MSB + (m - 1) MSW)
 
     It is that of the mean score of a prompt on an indicator, of the indicator by which prompts of
-    one value are most alike; m is the mean number of prompts of a value. Columns that are ``used``
-    are left out, as are those with an empty cell, those that differ within a prompt, and those by
-    which F does not exceed chance, at 1% over all columns and indicators by Bonferroni.
+    one value are most alike; m is the mean number of prompts of a value. Columns are those of the
+    ``table`` of ratings and of the ``side`` table of prompts, whose path starts from ``base``.
+    Columns that are ``used`` are left out, as are those with an empty cell, those that differ
+    within a prompt, and those by which F does not exceed chance, at 1% over all columns and
+    indicators by Bonferroni.
 
     Source: Fisher 1925; Donner and Koval 1980 for unequal clusters.
     """
-    columns = dict(_list_groupings(table, prompts, used))
+    columns = dict(_list_groupings(table, prompts.codes, len(prompts.labels), used))
+    if side is not None:
+        of_prompts = load_side_table(side, base).set_index(side.key).loc[list(prompts.labels)]
+        size = len(prompts.labels)
+        columns |= dict(_list_groupings(of_prompts, np.arange(size), size, used))
     if not columns:
         return {}
     means = _mean_scores(ratings)
@@ -38,18 +53,20 @@ def intraclass_correlations(
 
 
 def _list_groupings(
-    table: pd.DataFrame, prompts: Factor, used: Collection[str]
+    table: pd.DataFrame, prompts: NDArray[np.integer], size: int, used: Collection[str]
 ) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """Yield the columns that group prompts, with the number of the group of each."""
-    size = len(prompts.labels)
+    """Yield the columns that group prompts, with the number of the group of each.
+
+    ``prompts`` has the number of the prompt of each row, of ``size`` prompts.
+    """
     for name in (str(name) for name in table.columns if str(name) not in used):
         codes, values = pd.factorize(table[name])
         is_filled = bool((codes >= 0).all()) and "" not in values
         if not is_filled or not MIN_CLUSTERS <= len(values) <= size / MIN_SIZE:
             continue
         of_prompt = np.zeros(size, dtype=np.intp)
-        of_prompt[prompts.codes] = codes
-        if (of_prompt[prompts.codes] == codes).all():
+        of_prompt[prompts] = codes
+        if (of_prompt[prompts] == codes).all():
             yield name, of_prompt
 
 

@@ -1,6 +1,7 @@
 """Columns without a role by which prompts score alike are found, and named."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sharpbayes.analysis.study import read_study
@@ -53,6 +54,17 @@ def test_a_cluster_that_has_its_role_is_not_named_again(tmp_path):
     assert correlated(tmp_path / "cluster", table, roles=ROLE) == {}
     assert "clusters" not in dict(check(files_of(tmp_path / "check", table, roles=ROLE)).limits)
     assert correlated(tmp_path / "kind", table, roles=', category = "scenario"') == {}
+
+
+def test_columns_of_a_table_of_prompts_are_looked_at_too(tmp_path):
+    table = clustered()
+    prompts = table[["prompt", "scenario"]].drop_duplicates().sort_values("scenario")
+    further = pd.DataFrame({"prompt": ["unasked"], "scenario": ["none"]})
+    pd.concat([further, prompts]).to_csv(tmp_path / "prompts.csv", index=False)
+    side = 'prompts = { data = "prompts.csv", key = "prompt" }'
+    columns = table.drop(columns="scenario")
+    assert correlated(tmp_path, columns, panel=side) == correlated(tmp_path / "one", table)
+    assert correlated(tmp_path, columns, panel=side, roles=ROLE) == {}
 
 
 @pytest.mark.parametrize("kind", ["few values", "single prompts", "within a prompt", "empty"])
