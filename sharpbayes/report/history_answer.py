@@ -9,6 +9,7 @@ from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.report.layout import PANEL
 from sharpbayes.report.metric_names import METRICS
+from sharpbayes.report.panel_reading import IF_NO_MORE_ENDS
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.tolerance import CANNOT_TELL
 
@@ -80,9 +81,18 @@ def _choices(data: xr.Dataset) -> list[str]:
         return ["No release selects a model."]
     if not changed and str(data["choice"].to_numpy()[0]) == CANNOT_TELL:
         return ["No release tells which model to choose."]
+    on_condition = _conditions(data)
     if not changed:
-        return [f"{subject}, is the same in every release: {data['choice'].to_numpy()[0]}."]
-    return [f"{subject}, changed: {'; '.join(changed)}."]
+        same = f"{subject}, is the same in every release: {data['choice'].to_numpy()[0]}."
+        return [same, *on_condition]
+    return [f"{subject}, changed: {'; '.join(changed)}.", *on_condition]
+
+
+def _conditions(data: xr.Dataset) -> list[str]:
+    """In which releases another model could be lowest by answers that nobody saw."""
+    is_open = data["choice_on_condition"].to_numpy()
+    names = [name for name, holds in zip(_releases(data), is_open, strict=True) if holds]
+    return [f"In {join_names(names)} it is so {IF_NO_MORE_ENDS}."] if names else []
 
 
 def _verdicts(data: xr.Dataset) -> list[str]:

@@ -33,7 +33,7 @@ from sharpbayes.report.panel_decision import (
     tolerance_sentences,
     worst_dimension_sentence,
 )
-from sharpbayes.report.panel_reading import PanelReading
+from sharpbayes.report.panel_reading import IF_NO_MORE_ENDS, IF_SCORES_TELL, PanelReading
 from sharpbayes.report.posterior_lowest import describe_lowest, list_others
 from sharpbayes.report.refits import refit_sentences
 from sharpbayes.report.refusals import refusal_sentences
@@ -52,15 +52,6 @@ from sharpbayes.report.wording import (
     probability_text,
     resampled_units,
     without_posterior,
-)
-
-# On what an order by tails depends where the lowest model shows no answer at the end of the scale.
-IF_NO_MORE_ENDS = (
-    "only if answers at the end of the scale, of which it shows none, are no more frequent for it"
-)
-IF_SCORES_TELL = (
-    "if answers at the end of the scale, of which it shows none, are as frequent as its other "
-    "scores let expect"
 )
 
 

@@ -22,6 +22,15 @@ from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import models_by_risk
 from sharpbayes.report.wording import is_fitted
 
+# On what an order by tails depends where the lowest model shows no answer at the end of the scale.
+IF_NO_MORE_ENDS = (
+    "only if answers at the end of the scale, of which it shows none, are no more frequent for it"
+)
+IF_SCORES_TELL = (
+    "if answers at the end of the scale, of which it shows none, are as frequent as its other "
+    "scores let expect"
+)
+
 
 @dataclass(frozen=True)
 class PanelReading:

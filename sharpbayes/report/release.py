@@ -9,7 +9,7 @@ from sharpbayes.analysis.releases import name_units
 from sharpbayes.report.claims import is_recommended
 from sharpbayes.report.human_scoring import contradicted_verdicts, contradicts_selection
 from sharpbayes.report.layout import PANEL
-from sharpbayes.report.lowest import is_disputed
+from sharpbayes.report.lowest import is_disputed, observed_lowest
 from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.panel_decision import exceeded_thresholds
@@ -23,10 +23,11 @@ def collect_answers(releases: Mapping[str, xr.DataTree], *, kind: str) -> xr.Dat
     """Return what results of a kind answer, by the name of the release.
 
     Over (release, unit), units being those of :func:`sharpbayes.analysis.releases.name_units`,
-    there is ``verdict``; over
-    (release) ``created``, ``status``, and whether the evidence carries comparisons of tails
-    (``tells_tails``) and of means (``tells_means``); of panels ``choice``. No choice or verdict
-    goes beyond the evidence of its release.
+    there is ``verdict``; over (release) ``created``, ``status``, and whether the evidence carries
+    comparisons of tails (``tells_tails``) and of means (``tells_means``); of panels ``choice``, and
+    whether it holds only if answers at the end of the scale that nobody saw are no more frequent
+    for the chosen model (``choice_on_condition``). No choice or verdict goes beyond the evidence of
+    its release.
     """
     results, names = list(releases.values()), name_units(releases)
     verdicts = [
@@ -42,7 +43,9 @@ def collect_answers(releases: Mapping[str, xr.DataTree], *, kind: str) -> xr.Dat
     answers["tells_tails"] = [tells_tails(of_release) for of_release in results]
     answers["tells_means"] = [tells_means(of_release) for of_release in results]
     if kind == PANEL:
-        answers["choice"] = [choose_model(of_release) for of_release in results]
+        choices = [choose_model(of_release) for of_release in results]
+        answers["choice"] = choices
+        answers["choice_on_condition"] = list(map(rests_on_unseen_ends, results, choices))
     variables = {name: ("release", values) for name, values in answers.items()}
     return xr.Dataset(
         {"verdict": (("release", "unit"), rows), **variables},
@@ -72,6 +75,14 @@ def choose_model(results: xr.DataTree) -> str:
     if len(answer.models) == 1:
         return _name_models(answer.models, answer.read_by)
     return _name_lowest(answer)
+
+
+def rests_on_unseen_ends(results: xr.DataTree, choice: str) -> bool:
+    """Return whether a choice by tail risk could be another one by answers that nobody saw."""
+    view = View(results)
+    answer = PanelAnswer(view)
+    is_by_tails = choice == ", ".join(observed_lowest(view, "cvar"))
+    return is_by_tails and len(answer.models) > 1 and answer.has_unseen_order
 
 
 def _name_lowest(answer: PanelAnswer) -> str:

@@ -115,6 +115,20 @@ def test_a_history_claims_no_more_than_the_evidence(releases, tree):
     assert not [text for text in choices if "mean log-risk" in text]
 
 
+def test_a_choice_on_condition_is_said_of_its_releases(tree):
+    data = tree["history"].to_dataset()
+    open_in = data.assign(
+        choice=("release", ["m0"] * 3), choice_on_condition=("release", [False, True, True])
+    )
+    text = " ".join(answer(xr.DataTree.from_dict({"/history": open_in})))
+    assert (
+        "is the same in every release: m0. In june and july it is so only if answers at the "
+        in (text)
+    )
+    never = open_in.assign(choice_on_condition=("release", [False] * 3))
+    assert "only if" not in " ".join(answer(xr.DataTree.from_dict({"/history": never})))
+
+
 def test_releases_that_tell_no_choice_are_not_said_to_choose_the_same(tmp_path):
     """Ten prompts carry no comparison, by tails or by means."""
     few = {name: measured(tmp_path / name, frame(prompts=10)) for name in ("may", "june")}

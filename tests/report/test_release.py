@@ -4,7 +4,13 @@ import pytest
 import xarray as xr
 
 from sharpbayes.report.lowest import is_disputed
-from sharpbayes.report.release import choose_model, read_verdicts, tells_means, tells_tails
+from sharpbayes.report.release import (
+    choose_model,
+    read_verdicts,
+    rests_on_unseen_ends,
+    tells_means,
+    tells_tails,
+)
 from sharpbayes.report.tables.declaration import View
 from tests.report.hand_made import ALL, add, crowd, evidence, fitted_panel, panel
 
@@ -24,6 +30,19 @@ MODELS = ["a", "b", "c"]
 def test_the_model_is_lowest_by_what_the_evidence_compares(parts, expected):
     assert choose_model(panel()) == "b"
     assert choose_model(add(panel(), evidence=evidence(MODELS, **parts))) == expected
+
+
+@pytest.mark.parametrize("results", [panel(), fitted_panel()])
+def test_a_choice_by_tails_that_unseen_ends_could_change_is_on_condition(results):
+    """a lies 2 above b: 1% of prompts at the end of the scale would add 2.8."""
+    known = evidence(MODELS).assign(unseen_end_share=("model", [0.0, 0.01, 0.0]))
+    known = add(results, evidence=known.assign_attrs(epsilon=1e-6, alpha=0.95))
+    assert choose_model(known) == "b"
+    assert rests_on_unseen_ends(known, "b")
+    assert not rests_on_unseen_ends(known, "b (by policy score)")
+    assert not rests_on_unseen_ends(known, "cannot tell")
+    known["evidence"]["unseen_end_share"][:] = 0
+    assert not rests_on_unseen_ends(known, "b")
 
 
 def test_the_only_model_is_chosen():

@@ -6,9 +6,11 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import format_list
+from sharpbayes.errors import format_list, join_names
 from sharpbayes.report.claims import NO_RECOMMENDATION, has_other_judges, is_recommended
+from sharpbayes.report.lowest import observed_lowest
 from sharpbayes.report.metric_names import CRITERIA
+from sharpbayes.report.panel_reading import IF_SCORES_TELL, PanelReading
 from sharpbayes.report.tables.crowd import (
     ALL_ITEMS,
     HEADLINE,
@@ -25,7 +27,7 @@ from sharpbayes.report.tables.format import (
     posterior_interval,
     thousands,
 )
-from sharpbayes.report.tables.panel import has_several_models, pairs_where
+from sharpbayes.report.tables.panel import has_several_models, labels_where, pairs_where
 
 # Unresolved pairs that are written out; the rest are counted.
 MAX_PAIRS = 6
@@ -51,7 +53,12 @@ def _decision_note(view: View) -> str:
     """The loss, the intervals, Monte Carlo errors, unresolved pairs, and whether it is advice."""
     decision = view.group("decision")
     is_advice = is_recommended(view) and not has_other_judges(view.results)
-    remark = "" if is_advice or not decision["selected"].any() else f" {NO_RECOMMENDATION}"
+    selected = labels_where(decision["selected"])
+    remark = "" if is_advice or not selected else f" {NO_RECOMMENDATION}"
+    is_by_tails = decision.attrs["criterion"] == "cvar"
+    if is_advice and is_by_tails and PanelReading(view).near_lowest:
+        lowest = [name for name in selected if name in observed_lowest(view, "cvar")]
+        remark = f" {join_names(lowest)} is selected {IF_SCORES_TELL}." if lowest else ""
     names = [str(name) for name in decision if str(name).startswith("prob") and "mcse" in str(name)]
     error = max(float(decision[name].fillna(0.0).max()) for name in names)
     return (

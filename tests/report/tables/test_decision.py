@@ -104,9 +104,9 @@ def test_groups_that_cannot_be_compared_have_no_rank_and_keep_their_order():
     assert shown[0] == ("Sample size by group", ("group", "HM", "width"), ["g=x", "g=y"])
 
 
-@pytest.mark.parametrize(("carried", "is_advice"), [(ALL, True), (["admissible"], False)])
-def test_a_choice_that_the_evidence_does_not_carry_is_no_recommendation(carried, is_advice):
-    results = add(fitted_panel(), evidence=evidence("abc", carried=carried))
+def decided(**known):
+    """A fit of three models that selects ``b``, with a table of the decision."""
+    results = add(fitted_panel(), **known)
     decision = results["decision"].to_dataset()
     none = xr.zeros_like(decision["prob_admissible"])
     pairs = xr.DataArray(np.zeros((3, 3)), dims=("model", "other")).assign_coords(
@@ -123,8 +123,30 @@ def test_a_choice_that_the_evidence_does_not_carry_is_no_recommendation(carried,
     ).assign_attrs(interval_note="95% intervals.")
     draws = xr.zeros_like(none).expand_dims(chain=[0], draw=[0, 1])
     posterior = xr.Dataset({"cvar": draws}, attrs={"sources": ["ratings"], "level": 0.95})
-    results = add(results, decision=decision, posterior_profile=posterior)
+    return add(results, decision=decision, posterior_profile=posterior)
+
+
+def show(results):
+    """The table of the decision."""
     [table] = build_tables(MODEL_TABLES[:1], results)
+    return table
+
+
+@pytest.mark.parametrize(("carried", "is_advice"), [(ALL, True), (["admissible"], False)])
+def test_a_choice_that_the_evidence_does_not_carry_is_no_recommendation(carried, is_advice):
+    table = show(decided(evidence=evidence("abc", carried=carried)))
     sentence = "The evidence does not carry this choice: it is no recommendation."
     assert table.note.endswith(sentence) != is_advice
     assert "b (selected)" in [row[0] for row in table.rows]
+
+
+def test_a_selection_that_unseen_ends_could_change_says_on_what_it_depends():
+    """a lies 2 above b: 1% of prompts at the end of the scale would add 2.8."""
+    known = evidence("abc").assign(unseen_end_share=("model", [0.0, 0.01, 0.0]))
+    results = decided(evidence=known.assign_attrs(epsilon=1e-6, alpha=0.95))
+    text = "b is selected if answers at the end of the scale, of which it shows none, are as "
+    assert text in show(results).note
+    decision = results["decision"].to_dataset().assign_attrs(criterion="policy_score")
+    assert text not in show(add(results, decision=decision)).note
+    results["evidence"]["unseen_end_share"][:] = 0
+    assert text not in show(results).note
