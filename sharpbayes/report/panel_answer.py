@@ -296,8 +296,8 @@ class PanelAnswer(PanelReading):
         similar = [name for name in similar_models(self.view, "cvar") if name not in names]
         if similar:
             near = [name for name in self.near_lowest if name not in similar]
-            others = f", and from {join_names(near)} {IF_NO_MORE_ENDS}" if near else ""
-            return f"not distinguishable from {join_names(similar)}{others}"
+            apart = f", and distinguishable from {join_names(near)} {IF_NO_MORE_ENDS}"
+            return f"not distinguishable from {join_names(similar)}{apart * bool(near)}"
         relation = "distinguishable from every other model"
         if not self.near_lowest:
             return relation

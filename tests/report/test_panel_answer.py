@@ -165,7 +165,7 @@ def test_a_mean_that_unseen_ends_could_raise_above_another_is_no_answer():
     [
         ([0, 0.01, 0], (), "distinguishable from every other model only if {}"),  # 2.76
         ([0, 0.004, 0], (), "distinguishable from every other model, from c only if {}"),  # 1.11
-        ([0, 0.01, 0], (("b", "c"),), "not distinguishable from c, and from a only if {}"),
+        ([0, 0.01, 0], (("b", "c"),), "not distinguishable from c, and distinguishable from a only if {}"),
         ([0, 0.004, 0], (("b", "c"),), "not distinguishable from c"),
         ([0.01, 0, 0.01], (), "distinguishable from every other model"),
     ],
@@ -197,8 +197,8 @@ def test_a_posterior_under_that_condition_says_so():
         "the scale, of which it shows none, are as frequent as its other scores let expect: CVaR "
     )
     assert beside.endswith(
-        "not distinguishable from c, and from a only if answers at the end of the scale, of which "
-        "it shows none, are no more frequent for it."
+        "not distinguishable from c, and distinguishable from a only if answers at the end of the "
+        "scale, of which it shows none, are no more frequent for it."
     )
     assert compared.startswith(
         "What depends on such answers far less: b has the lowest policy score with probability 0.90"
