@@ -106,7 +106,7 @@ def _leave_out_unlabelled(draft: Draft, main: LogTable) -> LogTable:
 def find_only_model(table: LogTable, item: str) -> LogTable | None:
     """Return a table whose rows are answers of one model, with its prompt; None for others.
 
-    It has one row for each prompt, or for each ``item``, no model and no judge, and scores.
+    It has one row for each prompt, or for each ``item``, and scores.
 
     >>> data = pd.DataFrame({"id": ["p", "q"], "harmful": ["0", "1"]})
     >>> find_only_model(LogTable("t.csv", data), "id").roles
@@ -114,7 +114,7 @@ def find_only_model(table: LogTable, item: str) -> LogTable | None:
     """
     names = (name for name in (table.roles.get("prompt"), item) if name)
     prompt = next((name for name in names if table.data[name].is_unique), "")
-    if not prompt or {"model", "judge"} & {*table.roles}:
+    if not prompt:
         return None
     table = replace(table, roles=table.roles | {"prompt": prompt})
     scores = [*list_likely_scores(table), *(n for n in map(str, table.data) if is_named_score(n))]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from sharpbayes.scaffold.column_names import MEASURES, REPEATS, last_word, quote, split_name
+from sharpbayes.scaffold.column_names import MEASURES, quote, split_name
 from sharpbayes.scaffold.inference import MAX_GROUPS, is_constant
 
 # What tells rows of one prompt and model apart.
@@ -39,7 +39,6 @@ def find_prompt(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
     used = {*key, roles.get("score")}
     free = [str(name) for name in data.columns if name not in used]
     free = [name for name in free if not (MEASURES - {"id"}) & {*split_name(name)}]
-    free = [name for name in free if last_word(name) not in REPEATS]
     prompts = [name for name in free if _is_prompt(data, name, key)]
     return max(prompts, key=lambda name: data[name].nunique(), default="")
 

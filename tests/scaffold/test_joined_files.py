@@ -69,6 +69,7 @@ def test_files_are_joined_by_what_their_names_differ_in(tmp_path, names, columns
         (("part_1.csv", "part_2.csv"), ["item", "rater", "harm"]),
         (("part1.csv", "part2.csv"), ["prompt", "harm"]),
         (("alice.csv", "bob.csv"), ["item", "rater", "harm"]),
+        (("coder_a.csv", "coder_b.csv"), ["item", "rater", "harm"]),
         (("gpt-4.csv", "claude.csv"), ["prompt", "model", "judge", "harm"]),
     ],
 )

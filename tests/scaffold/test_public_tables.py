@@ -58,6 +58,12 @@ def start(folder, table, **options):
 def test_what_is_no_score_by_its_name_is_no_indicator(tmp_path, name, values):
     _, study = start(tmp_path, panel(harm=SCORES, **{name: values}))
     assert [*study["indicators"]] == ["harm"]
+    assert not {"score", "trial", "sample"} & {*study["roles"]}
+
+
+def test_what_should_have_been_said_is_not_the_score_of_a_row(tmp_path):
+    _, study = start(tmp_path, panel(clarity=SCORES, gold_score=FLAGS))
+    assert [*study["indicators"]] == ["clarity"]
     assert "score" not in study["roles"]
 
 
@@ -131,6 +137,15 @@ def test_the_prompt_is_the_column_that_models_share_where_the_named_one_repeats(
     assert study["roles"]["prompt"] == "target_behavior"
 
 
+def test_a_column_across_the_named_prompt_is_no_finer_one(tmp_path):
+    """The first place is of another behaviour in each model."""
+    behaviours = np.tile(np.repeat([*"abcd"], 10), 3)
+    places = np.concatenate([np.roll(np.arange(40), 10 * n) for n in range(3)])
+    table = panel(harm=SCORES).drop(columns="prompt")
+    _, study = start(tmp_path, table.assign(behavior=behaviours, place=places))
+    assert study["roles"]["prompt"] == "behavior"
+
+
 def start_again(folder, table):
     """Name the prompt, in a folder of its own."""
     (folder / "named").mkdir()
@@ -171,6 +186,13 @@ def test_rows_without_a_model_are_left_out_and_counted(tmp_path):
     assert len(pd.read_csv(tmp_path / study["data"])) == SIZE - 24
 
 
+def test_a_table_that_mostly_lacks_models_is_refused(tmp_path):
+    table = panel(harm=SCORES)
+    table.loc[table.index % 5 < 3, "model"] = ""
+    with pytest.raises(DataError, match="72 empty cells where a label is needed"):
+        start(tmp_path, table)
+
+
 def test_columns_that_judges_are_named_after_are_judges_of_models_by_value():
     columns = {"qwen2-5-7b-instruct": FLAGS, "gemma-2-9b-it": FLAGS, "mistral-7b": FLAGS}
     table = panel(**columns).rename(columns={"model": "split"})
@@ -206,7 +228,7 @@ def test_percentages_beside_scores_and_larger_numbers_are_none(tmp_path):
     assert [*study["indicators"]] == ["harm"]
     (tmp_path / "large").mkdir()
     with pytest.raises(DataError, match="no column of scores found: area"):
-        start(tmp_path / "large", panel(area=RNG.integers(0, 4000, SIZE)))
+        start(tmp_path / "large", panel(area=RNG.integers(0, 400, SIZE)))
 
 
 def test_prompts_of_one_row_are_answers_of_one_model(tmp_path):
@@ -217,6 +239,18 @@ def test_prompts_of_one_row_are_answers_of_one_model(tmp_path):
     assert study["roles"] == {"prompt": "id", "model": "model", "judge": "judge"}
     assert 'all rows are taken as answers of one, "claude-3"' in draft.assumptions[0]
     check(load_study(tmp_path / "study.toml"))
+
+
+def test_texts_without_scores_are_refused_by_what_they_lack(tmp_path):
+    table = pd.DataFrame({"id": range(40), "response": [f"text {n}" for n in range(40)]})
+    with pytest.raises(DataError, match="rater: no column found for it among id, response"):
+        start(tmp_path, table)
+
+
+def test_judges_of_unnamed_models_are_raters(tmp_path):
+    table = pd.DataFrame({"prompt": range(40), "judge": [*"ab"] * 20, "harmful": FLAGS[:40]})
+    _, study = start(tmp_path, table.rename(columns={"harmful": "score"}))
+    assert study["roles"] == {"item": "prompt", "rater": "judge", "score": "score"}
 
 
 def test_items_of_several_rows_are_of_a_crowd_without_a_rater(tmp_path):
