@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from sharpbayes.scaffold.column_names import MEASURES, quote, split_name
+from sharpbayes.scaffold.column_names import MEASURES, WORDS, last_word, quote, split_name
 from sharpbayes.scaffold.inference import MAX_GROUPS, is_constant
 
 # What tells rows of one prompt and model apart.
@@ -46,16 +46,21 @@ def find_prompt(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
 def settle_prompt(data: pd.DataFrame, roles: dict[str, str], declared: Mapping[str, str]) -> None:
     """Take the role of the prompt from a column that cannot have it, and those of its texts.
 
-    It is given to a finer column where rows of the prompt repeat. Columns of many texts, one for
-    each prompt, are no indicators. Roles that are declared stay.
+    It is given to a finer column where rows of the prompt repeat; a column such as a behaviour is
+    the cluster then. Columns of many texts, one for each prompt, are no indicators. Roles that are
+    declared stay.
     """
-    prompt, indicator = roles.get("prompt", ""), roles.get("indicator")
-    if prompt and "prompt" not in declared:
-        filled = data[prompt].astype(str).str.strip() != ""
-        roles["prompt"] = prompt = find_finer_prompt(data, roles) or prompt
-        if filled.mean() < MIN_FILLED:
+    named = roles.get("prompt", "")
+    if named and "prompt" not in declared:
+        finer = find_finer_prompt(data, roles)
+        if finer:
+            roles["prompt"] = finer
+            if last_word(named) in WORDS["cluster"]:
+                roles.setdefault("cluster", named)
+        elif (data[named].astype(str).str.strip() != "").mean() < MIN_FILLED:
             del roles["prompt"]
-    if indicator and prompt and "indicator" not in declared:
+    prompt, indicator = roles.get("prompt"), roles.get("indicator")
+    if prompt and indicator and "indicator" not in declared:
         is_many = data[indicator].nunique() > MAX_GROUPS
         if is_many and is_constant(data, indicator, prompt):
             del roles["indicator"]

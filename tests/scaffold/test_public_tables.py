@@ -132,6 +132,7 @@ def test_the_prompt_is_the_column_that_models_share_where_the_named_one_repeats(
     table = panel(harm=SCORES).rename(columns={"prompt": "cell_id"})
     assumptions, study = start(tmp_path, table.assign(target_behavior=behaviours))
     assert study["roles"]["prompt"] == "cell_id"
+    assert study["roles"]["cluster"] == "target_behavior"
     assert '"cell_id" is taken as the prompt' in str(assumptions)
     _, study = start_again(tmp_path, table.assign(target_behavior=behaviours))
     assert study["roles"]["prompt"] == "target_behavior"
