@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from sharpbayes.data.readers.bounds import CELL, bound_memory, take_memory
 from sharpbayes.data.readers.formats import detect_format
 from sharpbayes.data.readers.paths import find_files
 from sharpbayes.errors import DataError, format_list
@@ -47,15 +48,18 @@ def join_files(
         return None
     if any(detect_format(file) for file in files):
         raise DataError.at(path, LOGS)
-    readings = [read_with_dialect(file) for file in files]
+    first = read_with_dialect(files[0])
+    role = choose_role(first[0], files, declared)
+    if not (role or others or FILE in declared.values()):
+        return None
+    readings = [first, *map(read_with_dialect, files[1:])]
     tables = [table for table, _, _ in readings]
+    rows = [len(table) for table in tables]
+    with bound_memory(path, files):
+        take_memory(CELL * sum(rows) * (len(tables[0].columns) + 1), "the rows of all files")
     data = pd.concat(tables, ignore_index=True).fillna("")
     column = FILE if FILE not in data.columns else f"{FILE}_name"
-    labels = label_files(files)
-    role = choose_role(data, files, declared)
-    if not role and not others:
-        return None
-    data[column] = np.repeat(labels, [len(table) for table in tables])
+    data[column] = np.repeat(label_files(files), rows)
     partial = [n for n in data.columns if n != column and not all(n in table for table in tables)]
     texts = [JOINED.format(format_list([quote(file.name) for file in files]), quote(column))]
     texts += [TAKEN.format(quote(column), role, column)] if role else []
@@ -68,6 +72,8 @@ def join_files(
 
 def choose_role(data: pd.DataFrame, files: Sequence[Path], declared: Mapping[str, str]) -> str:
     """Return what each file is of; empty where columns name it, or names of files do not say it.
+
+    ``data`` are those of the first file.
 
     >>> table = pd.DataFrame(columns=["item", "harm"])
     >>> choose_role(table, [Path("gpt-4o.csv"), Path("claude.csv")], {})

@@ -102,6 +102,13 @@ def test_the_role_of_the_files_can_be_named(tmp_path):
     assert study["roles"] == {"model": "model", "prompt": "prompt", "judge": "file"}
 
 
+def test_parts_of_a_pattern_have_the_role_that_is_named(tmp_path, monkeypatch):
+    write_files(tmp_path, ("part_1.csv", "part_2.csv"), model=["alpha", "beta"] * 20)
+    monkeypatch.chdir(tmp_path)
+    _, study = start(tmp_path, [Path("part_*.csv")], roles={"judge": "file"})
+    assert study["roles"]["judge"] == "file"
+
+
 def test_columns_of_some_of_the_files_are_named(tmp_path):
     paths = write_files(tmp_path, ("gpt-4o.csv", "claude.csv"))
     pd.read_csv(paths[1]).assign(bias=1).to_csv(paths[1], index=False)
@@ -114,6 +121,13 @@ def test_logs_are_given_by_one_name(tmp_path):
     (tmp_path / "c.json").write_text('{"evalId": "x", "results": {}, "config": {}}')
     with pytest.raises(DataError, match="logs of other programs are given by one name"):
         start(tmp_path, [*paths, tmp_path / "c.json"])
+
+
+def test_more_memory_than_the_bound_is_refused(tmp_path, monkeypatch):
+    paths = write_files(tmp_path, ("a.csv", "b.csv"), **{f"c{n}": "x" for n in range(200)})
+    monkeypatch.setattr("sharpbayes.scaffold.joined_files.CELL", 10**7)
+    with pytest.raises(DataError, match="the rows of all files would take"):
+        start(tmp_path, paths)
 
 
 def test_the_command_takes_several_files(tmp_path, monkeypatch):
