@@ -47,7 +47,6 @@ UNNAMED_NUMBERS = (
 def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     """Draft a panel; a role that no column has is added to a copy of the data."""
     draft.assume("panel.data", *main.assumptions)
-    main = _leave_out_unlabelled(draft, main)
     data, roles = _add_roles(draft, main)
     draft.assume("panel.roles", *settle_columns(data, roles))
     if "score" not in roles:
@@ -91,12 +90,12 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     return draft.finish(table.name, panel, "panel")
 
 
-def _leave_out_unlabelled(draft: Draft, main: LogTable) -> LogTable:
+def leave_out_unlabelled(draft: Draft, main: LogTable) -> LogTable:
     """Return a table without the rows that have no model, prompt or judge in a column of them."""
     names = [main.roles[role] for role in LABELLED if role in main.roles]
     is_empty = main.data[names].astype(str).apply(lambda cells: cells.str.strip() == "")
     rows = is_empty.any(axis=1)
-    if main.layout or not 0 < rows.mean() <= MAX_UNLABELLED:
+    if not 0 < rows.mean() <= MAX_UNLABELLED:
         return main
     columns = format_list([quote(name) for name in names if is_empty[name].any()])
     draft.assume("panel.data", UNLABELLED.format(format_count(int(rows.sum()), "row"), columns))

@@ -35,7 +35,12 @@ from sharpbayes.scaffold.logs import LogTable, read_log
 from sharpbayes.scaffold.merged_cells import fill_merged
 from sharpbayes.scaffold.nested_cells import unfold_cells
 from sharpbayes.scaffold.pairs import refuse_pairs
-from sharpbayes.scaffold.panel_draft import PANEL_ROLES, draft_panel, find_only_model
+from sharpbayes.scaffold.panel_draft import (
+    PANEL_ROLES,
+    draft_panel,
+    find_only_model,
+    leave_out_unlabelled,
+)
 from sharpbayes.scaffold.prompts import FINER, settle_prompt
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
 from sharpbayes.scaffold.score_columns import melt_scores, name_sheets
@@ -177,7 +182,7 @@ def _draft_table(
         if last_word(panel_roles.get("judge", "")) in PEOPLE:
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
         draft.assume("panel.roles", *describe_roles(panel_roles, roles))
-        return draft_panel(draft, panel, copy)
+        return draft_panel(draft, leave_out_unlabelled(draft, panel), copy)
     crowd = find_crowd(main, roles)
     is_crowd = "rater" in crowd.roles or len(crowd.data) != len(main.data)
     answers = None if is_crowd else find_only_model(panel, crowd.roles.get("item", ""))
