@@ -180,7 +180,7 @@ def _find_panel(data: pd.DataFrame, declared: dict[str, str], decided: dict[str,
         raise DataError.at(DATA, message, key="model")
     if "prompts" in decided:
         _name_side_tables(decided, roles)
-    assumptions = (*table.assumptions, *describe_roles(roles, declared))
+    assumptions = (*table.assumptions, *describe_roles(others, roles, declared))
     return replace(table, roles=roles, assumptions=assumptions)
 
 

@@ -108,7 +108,8 @@ def label_files(files: Sequence[Path]) -> list[str]:
     ['rater_1', 'rater_2']
     """
     stems = [file.stem for file in files]
-    names = stems if len({*stems}) == len(stems) else [str(file.with_suffix("")) for file in files]
+    is_enough = len({*stems}) == len(stems)
+    names = stems if is_enough else [file.with_suffix("").as_posix() for file in files]
     parts = [name.replace("/", "_").split("_") for name in names]
     start = min(_count_shared(parts), min(map(len, parts)) - 1)
     ends = [part[start:][::-1] for part in parts]

@@ -23,7 +23,6 @@ from sharpbayes.scaffold.column_names import (
     last_word,
     quote,
     split_name,
-    strip_id,
 )
 from sharpbayes.scaffold.crowd_draft import CROWD_ROLES, draft_crowd
 from sharpbayes.scaffold.dialect import read_with_dialect
@@ -181,7 +180,7 @@ def _draft_table(
     if "model" in panel_roles and "rater" not in roles:
         if last_word(panel_roles.get("judge", "")) in PEOPLE:
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
-        draft.assume("panel.roles", *describe_roles(panel_roles, roles))
+        draft.assume("panel.roles", *describe_roles(panel.data, panel_roles, roles))
         return draft_panel(draft, leave_out_unlabelled(draft, panel), copy)
     crowd = find_crowd(main, roles)
     is_crowd = "rater" in crowd.roles or len(crowd.data) != len(main.data)
@@ -264,17 +263,14 @@ def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[s
     return roles
 
 
-def describe_roles(roles: Mapping[str, str], declared: Mapping[str, str]) -> Iterator[str]:
+def describe_roles(
+    data: pd.DataFrame, roles: Mapping[str, str], declared: Mapping[str, str]
+) -> Iterator[str]:
     """Yield what is assumed where a column is the model or the prompt by its values."""
-    model = roles.get("model", "")
+    model, prompt = roles.get("model", ""), roles.get("prompt", "")
     if model and "model" not in declared and not {*split_name(model)} & {*WORDS["model"]}:
         yield MODELS.format(model)
-    prompt = roles.get("prompt", "")
-    if (
-        prompt
-        and "prompt" not in declared
-        and not {*strip_id(split_name(prompt))} & {*WORDS["prompt"]}
-    ):
+    if prompt and infer_roles(data, ("model", "prompt"), declared).get("prompt") != prompt:
         yield FINER.format(quote(prompt))
 
 

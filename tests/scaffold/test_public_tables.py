@@ -134,6 +134,10 @@ def test_the_prompt_is_the_column_that_models_share_where_the_named_one_repeats(
     assert study["roles"]["prompt"] == "cell_id"
     assert study["roles"]["cluster"] == "target_behavior"
     assert '"cell_id" is taken as the prompt' in str(assumptions)
+    cases = table.rename(columns={"cell_id": "test_case"}).assign(target_behavior=behaviours)
+    (tmp_path / "cases").mkdir()
+    assumptions, _ = start(tmp_path / "cases", cases.rename(columns={"target_behavior": "goal"}))
+    assert '"test_case" is taken as the prompt' in str(assumptions)
     _, study = start_again(tmp_path, table.assign(target_behavior=behaviours))
     assert study["roles"]["prompt"] == "target_behavior"
 
