@@ -165,7 +165,11 @@ def test_a_mean_that_unseen_ends_could_raise_above_another_is_no_answer():
     [
         ([0, 0.01, 0], (), "distinguishable from every other model only if {}"),  # 2.76
         ([0, 0.004, 0], (), "distinguishable from every other model, from c only if {}"),  # 1.11
-        ([0, 0.01, 0], (("b", "c"),), "not distinguishable from c, and distinguishable from a only if {}"),
+        (
+            [0, 0.01, 0],
+            (("b", "c"),),
+            "not distinguishable from c, and distinguishable from a only if {}",
+        ),
         ([0, 0.004, 0], (("b", "c"),), "not distinguishable from c"),
         ([0.01, 0, 0.01], (), "distinguishable from every other model"),
     ],
