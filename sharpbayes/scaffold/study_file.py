@@ -1,9 +1,10 @@
 """A data file -> a commented study that ``check`` accepts; every guess is marked in it."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -160,10 +161,9 @@ def draft_study(
     if joined is not None:
         is_declared = bool({*joined.roles.values()} & {*roles.values()})
         roles = roles if is_declared else {**joined.roles, **roles}
-        return _draft_table(draft, main, roles, copy, ())
-    siblings = _read_siblings(path, folder, draft, known=main.label)
-    siblings = [table for table in siblings if table.label != main.label]
-    return _draft_table(draft, main, roles, copy, siblings)
+        return _draft_table(draft, main, roles, copy, list)
+    read_siblings = partial(_read_siblings, path, folder, draft, known=main.label)
+    return _draft_table(draft, main, roles, copy, read_siblings)
 
 
 def _draft_table(
@@ -171,9 +171,12 @@ def _draft_table(
     main: LogTable,
     roles: Mapping[str, str],
     copy: str,
-    siblings: Sequence[LogTable],
+    read_siblings: Callable[[], list[LogTable]],
 ) -> Draft:
-    """Draft a panel where a column or a lack of repeats says that models answered, else a crowd."""
+    """Draft a panel where a column or a lack of repeats says that models answered, else a crowd.
+
+    Only a crowd has tables alongside, which are read for it.
+    """
     panel = melt_scores(fill_merged(main, roles), roles)
     panel_roles = infer_panel_roles(panel.data, roles)
     panel = replace(panel, roles=panel_roles)
@@ -187,10 +190,10 @@ def _draft_table(
     answers = None if is_crowd else find_only_model(panel, crowd.roles.get("item", ""))
     if answers is not None:
         return draft_panel(draft, answers, copy)
-    main = crowd
-    main = replace(main, name=copy, dialect=Dialect()) if main.is_rewritten else main
-    _doubt_crowd(draft, main, roles)
-    return draft_crowd(draft, main, siblings)
+    siblings = [table for table in read_siblings() if table.label != main.label]
+    crowd = replace(crowd, name=copy, dialect=Dialect()) if crowd.is_rewritten else crowd
+    _doubt_crowd(draft, crowd, roles)
+    return draft_crowd(draft, crowd, siblings)
 
 
 def _doubt_crowd(draft: Draft, main: LogTable, declared: Mapping[str, str]) -> None:

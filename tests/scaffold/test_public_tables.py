@@ -340,3 +340,10 @@ def test_many_indicators_are_described_at_once(tmp_path):
     rows = pd.concat([panel(score=SCORES).assign(metric=f"m{n}") for n in range(60)])
     _, study = start(tmp_path, rows)
     assert len(study["indicators"]) == 60
+
+
+def test_tables_beside_a_panel_are_not_read(tmp_path):
+    (tmp_path / "data_raters.csv").write_bytes(b"a,b\n1\n")
+    panel(harm=SCORES).to_csv(tmp_path / "data_ratings.csv", index=False)
+    draft = write_study(tmp_path / "data_ratings.csv", tmp_path / "study.toml")
+    assert not [text for text in draft.assumptions if "alongside" in text]
