@@ -19,7 +19,7 @@ from sharpbayes.metrics.panel.debiased import (
     ppi_cvar,
     ppi_mean,
 )
-from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS, sum_clusters
+from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS
 from sharpbayes.metrics.stats.multiplicity import holm, holm_pairs
 from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.metrics.stats.population import PopulationWeights
@@ -50,9 +50,9 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     tests the differences, adjusted for all pairs; ``separable`` are those that it distinguishes at
     the level of the intervals. ``tuning (metric, model)`` is
     the weight of the judges; ``labelled`` and ``unlabelled (model)`` count prompts,
-    ``effective_labels`` those that count alike, and ``raters`` and ``judges`` are the usual
-    numbers of people and of judges on a labelled answer, ``people_per_answer (model)`` the harmonic
-    mean of that of people. ``labelled_gap (model)`` is how much more
+    ``effective_labels`` those that count alike, or their clusters, and ``raters`` and ``judges``
+    are the usual numbers of people and of judges on a labelled answer, ``people_per_answer
+    (model)`` the harmonic mean of that of people. ``labelled_gap (model)`` is how much more
     log-risk judges give to labelled prompts, with ``labelled_gap_p`` and, after Holm's correction,
     ``labelled_gap_p_holm``. ``judge_gap (model)`` is how much more harm a judge sees in a labelled
     answer than a person, with ``judge_gap_p_holm``; ``judges_differ`` where that is no chance.
@@ -68,7 +68,11 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     level = plan.study.spec.bootstrap.level
     judged = {PEOPLE: None, PPI: plan.table}
     parts = [_estimate(plan, by_people, judges, probability) for judges in judged.values()]
-    joined = _sum_influences(plan, xr.concat(parts, xr.Variable("estimator", list(judged))))
+    joined = xr.concat(parts, xr.Variable("estimator", list(judged)))
+    effective = _count_effective(plan, by_people, probability)
+    units = {} if plan.clusters is None else {"effective_units": "clusters"}
+    if units:
+        joined["freedom"] = xr.ufuncs.minimum(joined["freedom"], effective - 1)
     labelled = by_people["log_risk"].notnull()
     table = xr.Dataset(
         {
@@ -76,29 +80,19 @@ def debiased_group(plan: ProfilePlan) -> Groups:
             "tuning": joined["tuning"].sel(estimator=PPI, drop=True),
             "labelled": labelled.sum("prompt"),
             "unlabelled": (~labelled).sum("prompt"),
-            "effective_labels": _count_effective(plan, by_people, probability),
+            "effective_labels": effective,
             "raters": raters,
             "people_per_answer": count_people(by_people["sub_index"]),
             **_compare_raters(plan, by_people, probability),
         }
     )
     sampling = "known" if probability is not None else _declared(plan)
-    table = table.assign_attrs(level=level, sampling=sampling, assumption=SAMPLING[sampling])
+    table = table.assign_attrs(
+        level=level, sampling=sampling, assumption=SAMPLING[sampling], **units
+    )
     return {
         "debiased": table if probability is not None else _compare_sample(plan, table, labelled)
     }
-
-
-def _sum_influences(plan: ProfilePlan, joined: xr.Dataset) -> xr.Dataset:
-    """Return estimates whose influences are those of clusters, where prompts have clusters."""
-    if plan.clusters is None:
-        return joined
-    cluster = plan.table[CLUSTER].sel(prompt=joined["prompt"])
-    influence = sum_clusters(joined["influence"].assign_coords({CLUSTER: cluster}), "prompt")
-    most = (plan.clusters.min() - 1).clip(min=0)
-    return joined.drop_dims("prompt").assign(
-        influence=influence, freedom=joined["freedom"].clip(max=most)
-    )
 
 
 def _add_intervals(
@@ -206,7 +200,7 @@ def _estimate(
     probability: xr.DataArray | None,
 ) -> xr.Dataset:
     """Return estimates of all metrics by people, with judges or without."""
-    people = panel_metrics(by_people, plan.policy)
+    people = _add_clusters(plan, panel_metrics(by_people, plan.policy))
     judged = None if judges is None else panel_metrics(judges, plan.policy)
     weights = _prompt_weights(plan)
     means = ppi_mean(people, judged, probability=probability, weights=weights)
@@ -225,9 +219,17 @@ def _count_effective(
     plan: ProfilePlan, by_people: xr.Dataset, probability: xr.DataArray | None
 ) -> xr.DataArray:
     """Return how many labelled prompts that count alike say as much, over (model)."""
-    risk = by_people["log_risk"].drop_vars(PROMPT_LABELS, errors="ignore")
+    risk = _add_clusters(plan, by_people["log_risk"])
     number = effective_labels(risk, probability=probability, weights=_prompt_weights(plan))
     return number.fillna(risk.count("prompt"))
+
+
+def _add_clusters(plan: ProfilePlan, values: xr.DataArray) -> xr.DataArray:
+    """Return values of prompts with the clusters of these, if they have any, and no other label."""
+    values = values.drop_vars(PROMPT_LABELS, errors="ignore")
+    if plan.clusters is None:
+        return values
+    return values.assign_coords({CLUSTER: plan.table[CLUSTER].sel(prompt=values["prompt"])})
 
 
 def _compare_raters(
@@ -242,7 +244,7 @@ def _compare_raters(
         # The mean of several trials has less noise than a score of a person.
         by_judges = tabulate_trials(plan).mean("trial")
     judges, people = (
-        policy_score(sub_index.mean("judge"), plan.policy).drop_vars(PROMPT_LABELS, errors="ignore")
+        _add_clusters(plan, policy_score(sub_index.mean("judge"), plan.policy))
         for sub_index in (by_judges, by_people["sub_index"])
     )
     gap = paired_gap(judges, people, probability=probability)
@@ -267,7 +269,7 @@ def _prompt_weights(plan: ProfilePlan) -> xr.DataArray | None:
 
 def _compare_sample(plan: ProfilePlan, table: xr.Dataset, labelled: xr.DataArray) -> xr.Dataset:
     """Add how labelled prompts differ from the others by judges, and a failed check if they do."""
-    gap = labelled_gap(plan.table["log_risk"].drop_vars(PROMPT_LABELS, errors="ignore"), labelled)
+    gap = labelled_gap(_add_clusters(plan, plan.table["log_risk"]), labelled)
     table["labelled_gap"], table["labelled_gap_p"] = gap["gap"], gap["gap_p"]
     corrected = gap["gap_p"].copy(data=holm(gap["gap_p"].to_numpy()))
     table["labelled_gap_p_holm"] = corrected

@@ -6,6 +6,7 @@ from itertools import chain, pairwise
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.stats.clusters import CLUSTER, sum_clusters
 from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.storage.schema import FILES
 
@@ -180,7 +181,7 @@ def _compare_judges(releases: Releases) -> xr.Dataset:
     for results in releases.values():
         sub_index = results["panel"]["sub_index"]
         other_dims = [dim for dim in sub_index.dims if dim not in ("model", "prompt", "judge")]
-        scores.append(sub_index.mean(other_dims).reset_coords(drop=True))
+        scores.append(sub_index.mean(other_dims).drop_vars("category", errors="ignore"))
     tables = [
         xr.Dataset({"severity": _severity(current)}).assign(_drift(previous, current))
         for previous, current in zip([None, *scores], scores, strict=False)
@@ -197,7 +198,8 @@ def _severity(scores: xr.DataArray) -> xr.DataArray:
 def _drift(previous: xr.DataArray | None, current: xr.DataArray) -> xr.Dataset:
     """How much higher each judge scores the answers of both releases than before.
 
-    The standard error is clustered by prompt: answers of several models to it are judged alike.
+    The standard error is clustered by prompt, or by the clusters of prompts: answers of several
+    models to one are judged alike.
     """
     unknown = xr.full_like(current.isel(model=0, prompt=0, drop=True), np.nan)
     none = xr.Dataset({"drift": unknown, "drift_error": unknown, "shared_answers": 0})
@@ -206,11 +208,12 @@ def _drift(previous: xr.DataArray | None, current: xr.DataArray) -> xr.Dataset:
     current, previous = xr.align(current, previous, join="inner", copy=False)
     if not current.size:
         return none
-    difference = current - previous
+    difference = current - previous.drop_vars(CLUSTER, errors="ignore")
     drift, count = difference.mean(["model", "prompt"]), difference.count(["model", "prompt"])
-    prompt_sums = (difference - drift).sum("model")
-    prompts = difference.notnull().any("model").sum("prompt")
-    variance = (prompt_sums**2).sum("prompt") * prompts / (prompts - 1).where(prompts > 1)
+    sums = sum_clusters((difference - drift).sum("model"), "prompt")
+    present = sum_clusters(difference.notnull().sum("model"), "prompt")
+    units = (present > 0).sum("prompt")
+    variance = (sums**2).sum("prompt") * units / (units - 1).where(units > 1)
     return xr.Dataset(
         {
             "drift": drift,

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy.stats import friedmanchisquare, norm, t, wilcoxon
@@ -128,7 +129,7 @@ def test_differences_of_means_have_the_freedom_of_clusters(plans):
 
 
 def test_ranks_are_those_of_clusters(results, table):
-    risk = results["panel"]["log_risk"].to_series().unstack("model")
+    risk = results["panel"]["log_risk"].transpose("prompt", "model").to_pandas()
     means = risk.groupby(risk.index.map(scenario_of(table))).mean()
     tests = results["validation"]
     assert tests.attrs["ranked"] == "clusters of prompts"
@@ -262,6 +263,49 @@ def test_a_prompt_is_of_one_cluster(tmp_path, table):
     changed.loc[0, "scenario"] = "other"
     with pytest.raises(DataError, match="scenario"):
         read_study(files_of(tmp_path, changed, roles=ROLE))
+
+
+def test_copies_of_prompts_in_clusters_say_nothing_more(tmp_path):
+    """Each prompt three times, as a cluster: no error, test or degree of freedom is another."""
+    rng = np.random.default_rng(3)
+    once = frame(prompts=45).assign(scenario=lambda table: table["prompt"])
+    for name in ("bias_a", "bias_b", "truth"):
+        once[name] = once[name].astype(float).mask(rng.random(len(once)) < 0.1 + 0.03 * once[name])
+    repeated = pd.concat([once.assign(prompt=once["prompt"] + f"-{k}") for k in range(3)])
+    results = []
+    for table in (once, repeated):
+        folder = tmp_path / str(len(results))
+        folder.mkdir()
+        scored = table[(table["judge"] == "ann") & (table["scenario"] < "p30")].dropna()
+        people = scored.melt(["model", "prompt"], ["bias_a", "bias_b", "truth"], "indicator", "s")
+        people.assign(by="p", s=people["s"].astype(int)).to_csv(folder / "people.csv", index=False)
+        results.append(measured(folder, table, roles=ROLE, tables=PEOPLE))
+    for names in (
+        ("debiased", "labelled_gap_p", "judge_gap_p_holm", "effective_labels"),
+        ("missing", "slope_error", "slope_interval", "slope_clusters"),
+        ("validation", "friedman_p", "wilcoxon_p"),
+        ("evidence", "effective_prompts", "tail_prompts", "unseen_end_share"),
+    ):
+        for name in names[1:]:
+            np.testing.assert_allclose(
+                *(x[names[0]][name] for x in results), rtol=1e-6, err_msg=name
+            )
+    people = [x["debiased"]["error"].sel(estimator="people", metric="mean") for x in results]
+    np.testing.assert_allclose(*people, rtol=1e-6)
+    widths = [x["profile_interval"]["mean"].diff("bound") for x in results]
+    np.testing.assert_allclose(*widths, rtol=0.02)
+
+
+def test_labels_of_few_clusters_carry_no_comparison(tmp_path):
+    """Of 60 labelled prompts in twelve clusters the answer says that these are too few."""
+    table = clustered(scenarios=30)
+    scored = table[(table["judge"] == "ann") & (table["scenario"] < "s12")]
+    people = scored.melt(["model", "prompt"], ["bias_a", "bias_b", "truth"], "indicator", "s")
+    people.assign(by="p").to_csv(tmp_path / "people.csv", index=False)
+    results = measured(tmp_path, table, roles=ROLE, tables=PEOPLE)
+    text = " ".join(answer(results))
+    assert "People labelled 60 prompts of m0 (an effective 12.0 clusters), " in text
+    assert "fewer than 20 carry no comparison by their labels" in text
 
 
 def test_people_alone_have_errors_of_clusters(tmp_path):

@@ -53,6 +53,22 @@ def test_a_drift_is_the_mean_change_of_a_judges_scores(scores):
     assert float(june["drift_error"].sel(judge="ann")) == pytest.approx(clustered.bse[0])
 
 
+def test_the_error_of_a_drift_is_that_of_clusters_of_prompts(scores):
+    """Whether both releases name the clusters, or the later one does."""
+    change = np.random.default_rng(4).normal(0.3, 0.1, (len(MODELS), len(PROMPTS)))
+    clusters = ("prompt", np.array(list("aabbccdd")))
+    later = scores.copy().assign_coords(cluster=clusters)
+    later.loc[{"judge": "ann"}] += change[:, :, None]
+    fit = OLS(change.ravel(), np.ones(change.size))
+    groups = np.tile(np.repeat(np.arange(4), 2), len(MODELS))
+    wanted = fit.fit(cov_type="cluster", cov_kwds={"groups": groups}).bse[0]
+    other = scores.assign_coords(cluster=("prompt", np.array(list("abababab"))))
+    for earlier in (scores, scores.assign_coords(cluster=clusters), other):
+        table = compare_releases({"may": release(earlier), "june": release(later)})
+        june = table.sel(release="june", judge="ann")
+        assert float(june["drift_error"]) == pytest.approx(wanted)
+
+
 def test_a_drift_of_more_than_two_standard_errors_is_notable(scores):
     zigzag = np.resize([-1.0, 1.0], len(PROMPTS))
     for mean, is_notable in ((0.5, False), (1.0, True)):

@@ -116,6 +116,20 @@ def clustered_prompts_table(rows: list[Row]) -> str:
     return markdown([*header, "by clusters, %", *false], lines)
 
 
+def clustered_tests_table(rows: list[Row]) -> str:
+    """False alarms of tests, by test, world and design."""
+    lines, keys = [], ("test", "world", "scenarios", "variants")
+    for key in sorted(
+        dict.fromkeys(tuple(row[name] for name in keys) for row in rows), key=lambda key: key[0]
+    ):
+        chosen = {r["taken_as"]: r for r in rows if tuple(r[name] for name in keys) == key}
+        lines.append(
+            [*key, *(percent([chosen[way]], "alarms") for way in ("independent", "clusters"))]
+        )
+    header = ["what holds", "world", "scenarios", "variants", "denied, independent, %"]
+    return markdown([*header, "by clusters, %"], lines)
+
+
 def clustered_fits_table(rows: list[Row]) -> str:
     """Posterior intervals that hold, and studies that are sure of a difference, by metric."""
     names = ("holds", "sure_of_lower", "converged")
@@ -287,6 +301,7 @@ def main() -> None:
     write("rare-harm.md", rare)
     clustered = {
         "clustered prompts": clustered_prompts_table(read_rows("clustered_prompts.csv")),
+        "clustered tests": clustered_tests_table(read_rows("clustered_tests.csv")),
         "clustered fits": clustered_fits_table(read_rows("clustered_fits.csv")),
     }
     write("clustered-prompts.md", clustered)

@@ -79,6 +79,11 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/panel.py", "sharpbayes/analysis/rare_harm.py"),
         *(f"{OWN}/rare_harm.py", f"{OWN}/clustered_prompts.py"),
     ),
+    "clustered_tests.csv": (
+        *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/missingness.py"),
+        *("sharpbayes/metrics/stats/clusters.py", "sharpbayes/analysis/releases.py"),
+        f"{OWN}/clustered_tests.py",
+    ),
     "clustered_fits.csv": (
         *(*POSTERIOR, "models", "sharpbayes/spec/model.py", f"{OWN}/rare_harm.py"),
         f"{OWN}/clustered_fits.py",

@@ -8,6 +8,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
+from sharpbayes.metrics.stats.clusters import CLUSTER, index_clusters, sum_clusters
+
 Floats = NDArray[np.float64]
 # With fewer labelled prompts nothing is estimated; a spread below the other is one of rounding.
 MIN_LABELLED, ROUNDING, NO_WIDTH = 2, 1e-14, 1e-10
@@ -89,7 +91,7 @@ def ppi_cvar(
     The expectation is that of :func:`ppi_mean`, at the c that is smallest for people alone: their
     quantile. Near the minimum the error of c is of second order. A search over the values of judges
     too would find a smaller minimum by chance. Arguments and result are those of :func:`ppi_mean`,
-    with ``freedom``: how many labelled prompts the tail has, less one.
+    with ``freedom``: how many labelled prompts the tail has, less one, or of how many clusters.
 
     Source: Rockafellar and Uryasev 2000; Angelopoulos, Duchi and Zrnic 2023.
 
@@ -105,7 +107,7 @@ def ppi_cvar(
         raise ValueError(f"alpha is {alpha}, it must be inside (0, 1)")
     rows, coords, dims = _samples(people, judges, dim, probability, weights)
     result = _collect([_tuned_cvar(sample, alpha) for sample in rows], coords, dims)
-    tail = _count_labels(rows).reshape(result["estimate"].shape) * (1 - alpha)
+    tail = _count_labels(rows, coords, dim).reshape(result["estimate"].shape) * (1 - alpha)
     return result.assign(freedom=(dims[:-1], tail - 1))
 
 
@@ -120,8 +122,10 @@ def effective_labels(
 
     n = 1 / sum_q v_q^2
 
-    Arguments and v are those of :func:`ppi_mean`. The result is over (...): the number of labelled
-    prompts where all count alike, NaN for fewer than two of them.
+    Arguments and v are those of :func:`ppi_mean`. Where prompts have clusters
+    (:mod:`sharpbayes.metrics.stats.clusters`), v is added up over those of one, and n counts
+    clusters. The result is over (...): the number of labelled prompts where all count alike, NaN
+    for fewer than two of them.
 
     Source: Kish 1965.
 
@@ -133,13 +137,16 @@ def effective_labels(
     """
     rows, coords, _ = _samples(people, None, dim, probability, weights)
     lead = coords.isel({dim: 0}, drop=True)
-    number: xr.DataArray = lead.copy(data=_count_labels(rows).reshape(lead.shape))
+    number: xr.DataArray = lead.copy(data=_count_labels(rows, coords, dim).reshape(lead.shape))
     return number
 
 
-def _count_labels(rows: list[Sample]) -> Floats:
+def _count_labels(rows: list[Sample], units: xr.DataArray, dim: str) -> Floats:
     """Return how many labelled prompts each sample has: those of unequal weight count for fewer."""
-    return np.array([1 / float((sample.rectifier**2).sum()) for sample in rows])
+    number, positions = index_clusters(units, dim)
+    codes = np.arange(number)[positions]
+    sums = [np.bincount(codes, sample.rectifier) for sample in rows]
+    return np.array([1 / float((of_cluster**2).sum()) for of_cluster in sums])
 
 
 def influence_interval(
@@ -157,7 +164,8 @@ def influence_interval(
     Args:
         estimate: Over (...), in any unit.
         influence: Share of each prompt in the error, over (..., ``dim``), as from
-            :func:`ppi_mean`; that of a difference is the difference of influences.
+            :func:`ppi_mean`; that of a difference is the difference of influences. It is added up
+            over the prompts of a cluster (:mod:`sharpbayes.metrics.stats.clusters`).
         level: Confidence level in (0, 1).
         freedom: Degrees of freedom k over (...); below 1 there is no interval. Default: the normal
             distribution in place of Student's t.
@@ -174,7 +182,7 @@ def influence_interval(
         >>> float(influence_interval(xr.DataArray(1.0), influence, level=0.95)["error"])
         0.5
     """
-    error = (influence**2).sum(dim, skipna=False) ** 0.5
+    error = (sum_clusters(influence, dim) ** 2).sum(dim, skipna=False) ** 0.5
     bound = xr.DataArray([-1.0, 1.0], {"bound": ["lower", "upper"]}, "bound")
     # Equal labels show no uncertainty.
     known = error.where(error > NO_WIDTH)
@@ -194,7 +202,12 @@ def labelled_gap(
 ) -> xr.Dataset:
     """Return by how much judges score labelled prompts above the others, and a test of it.
 
-    gap = mean_labelled f - mean_others f,  z = gap / sqrt(s1^2 / n1 + s2^2 / n2)
+    gap = mean_labelled f - mean_others f,  t^2 = gap^2 / sum_q i_q^2
+
+    i_q = +-(f_q - mean) / sqrt(n (n - 1)) is the influence of a prompt, with the mean and the
+    number n of the prompts of its side. Where prompts have clusters
+    (:mod:`sharpbayes.metrics.stats.clusters`), influences of one are added up, and a side of N
+    prompts in n clusters has i_q = +-(f_q - mean) / N sqrt(n / (n - 1)).
 
     Args:
         judges: Values by judges over (..., ``dim``); NaN for none.
@@ -205,7 +218,8 @@ def labelled_gap(
         ``gap`` in the unit of ``judges`` and its two-sided p value ``gap_p`` over (...); NaN for
         fewer than two prompts on a side, or without spread.
 
-    Source: Welch's test by the normal distribution.
+    Source: Welch's t test, with Satterthwaite's degrees of freedom; Liang and Zeger 1986 for
+    clusters.
 
     Examples:
         >>> judges = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="prompt")
@@ -213,15 +227,24 @@ def labelled_gap(
         >>> float(labelled_gap(judges, labelled)["gap"])
         -2.0
     """
-    sides = [judges.where(labelled), judges.where(~labelled)]
-    numbers = [side.count(dim) for side in sides]
+    sides = [judges.where(is_in) for is_in in (labelled, ~labelled)]
     first, second = (side.mean(dim) for side in sides)
-    pairs = zip(sides, numbers, strict=True)
-    squares = [side.var(dim) / (n - 1).where(n > 1) for side, n in pairs]
-    error = (squares[0] + squares[1]) ** 0.5
-    gap = first - second
-    z = abs(gap) / error.where(error > ROUNDING)
-    return xr.Dataset({"gap": gap.where(error.notnull()), "gap_p": 2 * xr.apply_ufunc(_upper, z)})
+    (influence, freedom), (other, other_freedom) = (_side_influence(side, dim) for side in sides)
+    squares = [(part**2).sum(dim) for part in (influence, other)]
+    error = ((influence - other) ** 2).sum(dim) ** 0.5
+    least = squares[0] ** 2 / freedom + squares[1] ** 2 / other_freedom
+    degrees = (squares[0] + squares[1]) ** 2 / least.where(least > 0)
+    gap = (first - second).where((freedom > 0) & (other_freedom > 0))
+    t = abs(gap) / error.where(error > ROUNDING)
+    return xr.Dataset({"gap": gap, "gap_p": 2 * xr.apply_ufunc(special.stdtr, degrees, -t)})
+
+
+def _side_influence(values: xr.DataArray, dim: str) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return what each prompt or cluster adds to the error of a mean, and their number less one."""
+    freedom = (sum_clusters(values.notnull().astype(float), dim) > 0).sum(dim) - 1
+    deviation = (values - values.mean(dim)).fillna(0.0) / values.count(dim)
+    factor = ((freedom + 1) / freedom.where(freedom > 0)) ** 0.5
+    return sum_clusters(deviation, dim) * factor, freedom
 
 
 def paired_gap(
@@ -236,8 +259,9 @@ def paired_gap(
     gap = sum_q v_q (f_q - Y_q),  t^2 = gap^2 (n - 1) / (n sum_q v_q^2 (f_q - Y_q - gap)^2)
 
     f are values by judges and Y by people, v and n those of :func:`effective_labels` on the prompts
-    that have both. Let the values be means over raters: pooled values of few and of many raters
-    differ even where all raters follow one law.
+    that have both. Where prompts have clusters, v_q (f_q - Y_q - gap) is added up over those of one
+    before it is squared. Let the values be means over raters: pooled values of few and of many
+    raters differ even where all raters follow one law.
 
     Args:
         judges: Values by judges over (..., ``dim``), in any unit; NaN for none.
@@ -267,12 +291,6 @@ def paired_gap(
     test = influence_interval(gap, influence, level=0.5, freedom=number - 1, dim=dim)
     is_shared = (test["error"] <= NO_WIDTH) & (abs(gap) > NO_WIDTH)
     return xr.Dataset({"gap": gap, "gap_p": test["p"].where(~is_shared, 2 ** (1 - number))})
-
-
-def _upper(z: Floats) -> Floats:
-    """Upper tail of the standard normal distribution."""
-    tail: Floats = special.ndtr(-z)
-    return tail
 
 
 def _samples(
@@ -374,5 +392,5 @@ def _collect(
     influence = np.array([row[2] for row in rows]).reshape(like.shape)
     lead = dims[:-1]
     variables = {"estimate": (lead, estimate), "tuning": (lead, tuning)}
-    coords = {name: like[name] for name in dims if name in like.coords}
+    coords = {name: like[name] for name in (*dims, CLUSTER) if name in like.coords}
     return xr.Dataset({**variables, "influence": (dims, influence)}, coords)

@@ -8,6 +8,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
+from sharpbayes.metrics.stats.clusters import index_clusters
+
 Floats = NDArray[np.float64]
 # Newton's steps of the test, and the change at which they end.
 STEPS, CHANGE = 50, 1e-10
@@ -80,7 +82,8 @@ def missing_slope(
         severity: Severity of the answer in any unit over the same dimensions; cells without are
             left out.
         level: Confidence level of the interval.
-        cluster: Dimension whose cells are not independent of each other.
+        cluster: Dimension whose cells are not independent of each other; nor are those of one
+            cluster (:mod:`sharpbayes.metrics.stats.clusters`) of ``missing`` along it.
         strata: Dimensions whose cells have an intercept each; those that ``missing`` lacks are
             passed over.
 
@@ -104,7 +107,10 @@ def missing_slope(
     over = [dim for dim in x.dims if dim not in strata]
     unscored, count = (is_missing & known).sum(over), known.sum(over)
     kept = (known & (unscored > 0) & (unscored < count)).transpose(*x.dims).to_numpy()
-    rows = (is_missing.astype(float), x, _number_cells(x, strata), _number_cells(x, [cluster]))
+    number, positions = index_clusters(missing, cluster)
+    codes = xr.DataArray(np.arange(number)[positions], dims=cluster)
+    cells = codes.broadcast_like(x.drop_vars(x.coords)).transpose(*x.dims)
+    rows = (is_missing.astype(float), x, _number_cells(x, strata), cells)
     y, severities, stratum, group = (row.to_numpy()[kept] for row in rows)
     clusters = min(np.unique(group[of_kind]).size for of_kind in (y > 0, y < 1))
     slope = error = np.nan

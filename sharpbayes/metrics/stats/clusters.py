@@ -51,8 +51,12 @@ def sum_clusters(x: xr.DataArray, dim: str) -> xr.DataArray:
     codes = cluster_codes(x, dim)
     if codes is None:
         return x
-    bare = x.drop_vars([dim, CLUSTER], errors="ignore").assign_coords({CLUSTER: (dim, codes)})
-    return bare.groupby(CLUSTER).sum(dim).rename({CLUSTER: dim}).drop_vars(dim)
+    order = np.argsort(codes, kind="stable")
+    first = np.searchsorted(codes[order], np.arange(codes.max(initial=-1) + 1))
+    values = x.fillna(0).isel({dim: order}).to_numpy()
+    sums = np.add.reduceat(values, first, axis=x.get_axis_num(dim))
+    labels = {name: of for name, of in x.coords.items() if dim not in of.dims}
+    return xr.DataArray(sums, labels, x.dims)
 
 
 def scale_errors(

@@ -87,7 +87,9 @@ def _note(view: View) -> str:
     if view.labels.get("metric") == "cvar":
         parts.append(
             "{cvar} as Rockafellar and Uryasev define it; without an interval where fewer than two "
-            "labelled prompts lie in the tail.".replace("{cvar}", view.text("{cvar}"))
+            "labelled {prompts} lie in the tail.".replace("{cvar}", view.text("{cvar}")).replace(
+                "{prompts}", _name_units(view) or "prompts"
+            )
         )
     return " ".join(parts)
 
@@ -154,8 +156,13 @@ def _effective_labels(view: View) -> xr.DataArray:
 def _count_labels(row: View, name: str) -> str:
     """How many prompts of a model people labelled, and for how many these count."""
     labelled, effective = int(row["debiased/labelled"]), float(_effective_labels(row))
-    weighted = effective < labelled
-    return f"{labelled} prompts of {name}" + f" (an effective {effective:.1f})" * weighted
+    counted = f"{effective:.1f} {_name_units(row)}".rstrip()
+    return f"{labelled} prompts of {name}" + f" (an effective {counted})" * (effective < labelled)
+
+
+def _name_units(view: View) -> str:
+    """What effective numbers count besides prompts: clusters of them, or nothing else."""
+    return str(view.results["debiased"].attrs.get("effective_units", ""))
 
 
 def _name_unequal(view: View) -> Iterator[str]:

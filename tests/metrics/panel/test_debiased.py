@@ -186,8 +186,8 @@ def test_differences_and_gaps_by_hand():
     labelled = xr.DataArray([True, True, False, False], dims="prompt")
     gap = labelled_gap(judges, labelled)
     assert float(gap["gap"]) == -5.0
-    # error sqrt(1/2 + 1/2) / sqrt(1): of two values 0 and 2 the variance over n - 1 is 1
-    assert float(gap["gap_p"]) == pytest.approx(4.07e-4, rel=0.01)
+    wanted = stats.ttest_ind(judges[:2], judges[2:], equal_var=False)
+    assert float(gap["gap_p"]) == pytest.approx(wanted.pvalue, rel=1e-10)
     assert bool(labelled_gap(judges, labelled | True)["gap_p"].isnull())
 
 
@@ -204,6 +204,63 @@ def test_the_gap_of_judges_and_people_is_tested_as_by_scipy():
     wanted = stats.ttest_rel(judges[:, :22], people[:, :22], axis=1)
     np.testing.assert_allclose(gap["gap"], (judges - people).mean("prompt"))
     np.testing.assert_allclose(gap["gap_p"], wanted.pvalue, rtol=1e-10)
+
+
+def test_the_gap_of_labelled_prompts_is_tested_as_by_scipy():
+    rng = np.random.default_rng(4)
+    judges = xr.DataArray(rng.random((2, 40)), dims=("model", "prompt"))
+    labelled = xr.DataArray(np.arange(40) < 9, dims="prompt")
+    gap = labelled_gap(judges, labelled)
+    wanted = stats.ttest_ind(judges[:, :9], judges[:, 9:], equal_var=False, axis=1)
+    np.testing.assert_allclose(gap["gap_p"], wanted.pvalue, rtol=1e-10)
+
+
+def test_copies_of_prompts_in_clusters_add_nothing():
+    """Each prompt three times, as a cluster, says what it says once."""
+    rng = np.random.default_rng(5)
+    judges = xr.DataArray(rng.random((2, 40)), dims=("model", "prompt"))
+    people = (judges + rng.normal(0.1, 0.2, (2, 40))).where(judges["prompt"] < 25)
+    chosen = xr.DataArray(rng.uniform(0.2, 0.9, 40), dims="prompt")
+    copies = xr.DataArray(np.tile(np.arange(40), 3), dims="prompt")
+
+    def repeat(values):
+        return values.isel(prompt=copies).assign_coords(cluster=copies)
+
+    for once, repeated in (
+        (
+            paired_gap(judges, people, probability=chosen),
+            paired_gap(repeat(judges), repeat(people), probability=repeat(chosen)),
+        ),
+        (
+            labelled_gap(judges, people.notnull()),
+            labelled_gap(repeat(judges), repeat(people.notnull())),
+        ),
+    ):
+        xr.testing.assert_allclose(once, repeated)
+    once, repeated = effective_labels(people), effective_labels(repeat(people))
+    np.testing.assert_allclose(once, repeated)
+    once, repeated = ppi_cvar(people, alpha=0.8), ppi_cvar(repeat(people), alpha=0.8)
+    np.testing.assert_allclose(once["freedom"], repeated["freedom"])
+    errors = [
+        influence_interval(x["estimate"], x["influence"], level=0.9)["error"]
+        for x in (ppi_mean(people), ppi_mean(repeat(people)))
+    ]
+    np.testing.assert_allclose(*errors)
+
+
+def test_a_cluster_on_both_sides_of_a_gap_is_one():
+    """What both sides share leaves no trace in their difference."""
+    rng = np.random.default_rng(6)
+    shared, noise = rng.normal(0, 5, 30), rng.normal(0, 1, (2, 30))
+    judges = xr.DataArray((shared + noise).ravel(), dims="prompt")
+    labelled = xr.DataArray(np.arange(60) < 30, dims="prompt")
+    by_cluster = judges.assign_coords(cluster=("prompt", np.tile(np.arange(30), 2)))
+    gap = labelled_gap(by_cluster, labelled)
+    difference = noise[0] - noise[1]
+    t = abs(difference.mean()) / (difference.std(ddof=1) / 30**0.5)
+    wanted = 2 * stats.t.sf(t, 58)
+    assert float(gap["gap_p"]) == pytest.approx(wanted, rel=0.01)
+    assert float(labelled_gap(judges, labelled)["gap_p"]) > 0.8
 
 
 def test_a_gap_that_all_prompts_share_has_the_p_value_of_the_sign_test():

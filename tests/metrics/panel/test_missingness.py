@@ -60,6 +60,20 @@ def test_slope_and_clustered_error_are_those_of_statsmodels():
     assert float(table["slope_p"]) == pytest.approx(2 * min(law.cdf(0), law.sf(0)), rel=1e-4)
 
 
+def test_prompts_in_clusters_are_as_one():
+    """Each prompt three times, as a cluster, says what it says once."""
+    rng = np.random.default_rng(4)
+    x = xr.DataArray(rng.normal(size=(2, 3, 60)), dims=("model", "judge", "prompt"))
+    missing = rng.random(x.shape) < special.expit(0.8 * x - 1)
+    copies = xr.DataArray(np.repeat(np.arange(60), 3), dims="prompt")
+    labels = {"cluster": copies}
+    repeated = missing.isel(prompt=copies).assign_coords(labels)
+    once = missing_slope(missing, x, level=0.95)
+    xr.testing.assert_allclose(
+        missing_slope(repeated, x.isel(prompt=copies), level=0.95), once, rtol=1e-6
+    )
+
+
 @pytest.mark.parametrize("world", missing_slope_study.WORLDS)
 def test_a_judge_who_never_scores_a_dimension_does_not_move_the_slope(world):
     errors, covered = missing_slope_study.measure_slopes(
