@@ -37,7 +37,7 @@ def _panel_limits(study: PanelStudy) -> Iterator[tuple[str, str]]:
         tail = f"the {100 * (1 - alpha):.3g}% tail holds {in_tail:.1f}"
         instead = f"{enough} prompts would leave {MIN_TAIL} in the tail"
         yield "prompts", f"{have} {tail}: {cvar} cannot be compared, means can; {instead}."
-    for text in describe_correlations(study.data.correlated_by):
+    for text in describe_correlations(study.data.correlated_by, study.panel.roles.cluster):
         yield "clusters", text
     if len(list_pooled_judges(study.panel, list(study.data.labels["judge"]))) == 1:
         yield "judges", "One judge only: nothing will show how far the numbers depend on it."

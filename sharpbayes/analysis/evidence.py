@@ -93,7 +93,7 @@ def panel_evidence(
     decided = plan.weights.tolerance
     tails = decided is None or limits_tails(decided)
     chosen = intervals[PAIRS].assign(cvar_interval=intervals["cvar"])
-    remarks = describe_correlations(plan.study.data.correlated_by)
+    remarks = describe_correlations(plan.study.data.correlated_by, plan.study.panel.roles.cluster)
     remarks += _remark_clusters(evidence, plan.study.panel)
     remarks += _remark_own_judges(evidence["judge_share"], plan.study.panel)
     remarks += [] if tolerance is None else describe_categories(tolerance)

@@ -1,4 +1,8 @@
-"""Columns without a role by which prompts score alike: they may be clusters that nobody named."""
+"""Columns without a role by which prompts score alike: they may be clusters that nobody named.
+
+Where the study names clusters, it is by what prompts score alike beyond these: a second way of
+grouping them, such as the template of a request, which crosses the first.
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +19,8 @@ from sharpbayes.spec.roles import SideTable
 MIN_CLUSTERS, MIN_SIZE = 10, 2
 # Smallest intraclass correlation that is named, and how often chance alone may name a column.
 MIN_CORRELATION, ERROR_RATE = 0.1, 0.01
+# Means by two groupings are taken out in turn, so often or until they change by less than this.
+PASSES, CHANGE = 200, 1e-9
 
 
 def intraclass_correlations(
@@ -23,6 +29,7 @@ def intraclass_correlations(
     ratings: PanelRatings,
     used: Collection[str],
     *,
+    cluster: NDArray[np.str_] | None = None,
     side: SideTable | None = None,
     base: Path = Path(),
 ) -> dict[str, float]:
@@ -31,13 +38,16 @@ def intraclass_correlations(
     ICC = (MSB - MSW) / (MSB + (m - 1) MSW)
 
     It is that of the mean score of a prompt on an indicator, of the indicator by which prompts of
-    one value are most alike; m is the mean number of prompts of a value. Columns are those of the
+    one value are most alike; m is the mean number of prompts of a value. Where the study names the
+    ``cluster`` of each prompt, it is that of scores less the mean of their cluster, and the mean
+    squares are those of the two-way analysis of variance, the column after the cluster: columns
+    whose values lie within one cluster each are left out. Columns are those of the
     ``table`` of ratings and of the ``side`` table of prompts, whose path starts from ``base``.
     Columns that are ``used`` are left out, as are those with an empty cell, those that differ
     within a prompt, and those by which F does not exceed chance, at 1% over all columns and
     indicators by Bonferroni.
 
-    Source: Fisher 1925; Donner and Koval 1980 for unequal clusters.
+    Source: Fisher 1925; Donner and Koval 1980 for unequal clusters; Searle 1987 for two groupings.
     """
     columns = dict(_list_groupings(table, prompts.codes, len(prompts.labels), used))
     if side is not None:
@@ -46,9 +56,12 @@ def intraclass_correlations(
         columns |= dict(_list_groupings(of_prompts, np.arange(size), size, used))
     if not columns:
         return {}
+    known = np.zeros(len(prompts.labels), dtype=np.intp)
+    if cluster is not None:
+        known = np.unique(cluster, return_inverse=True)[1]
     means = _mean_scores(ratings)
     limit = ERROR_RATE / (len(columns) * means.shape[1])
-    correlations = {name: _correlate(codes, means, limit) for name, codes in columns.items()}
+    correlations = {name: _correlate(codes, known, means, limit) for name, codes in columns.items()}
     return {name: value for name, value in correlations.items() if value >= MIN_CORRELATION}
 
 
@@ -81,39 +94,92 @@ def _mean_scores(ratings: PanelRatings) -> NDArray[np.float64]:
     return means
 
 
-def _correlate(codes: NDArray[np.intp], means: NDArray[np.float64], limit: float) -> float:
-    """Return the largest correlation over the indicators, 0 where none exceeds chance."""
+def _correlate(
+    codes: NDArray[np.intp], known: NDArray[np.intp], means: NDArray[np.float64], limit: float
+) -> float:
+    """Return the largest correlation over the indicators, 0 where none exceeds chance.
+
+    It is that of the groups of ``codes``, after those that are ``known``.
+    """
+    return max(_correlate_values(values, known, codes, limit) for values in means.T)
+
+
+def _correlate_values(
+    values: NDArray[np.float64],
+    known: NDArray[np.intp],
+    codes: NDArray[np.intp],
+    limit: float,
+) -> float:
+    """Return the correlation of values with NaN, 0 where F does not exceed chance."""
     from scipy.special import fdtrc  # noqa: PLC0415 - quick to start without it
 
-    largest = 0.0
-    for values in means.T:
-        known = np.isfinite(values)
-        x, group = values[known], np.unique(codes[known], return_inverse=True)[1]
-        size = np.bincount(group)
-        between, within = len(size) - 1, len(x) - len(size)
-        if between < 1 or within < 1:
-            continue
-        mean = np.bincount(group, x) / size
-        square = float((size * (mean - x.mean()) ** 2).sum() / between)
-        rest = float(((x - mean[group]) ** 2).sum() / within)
-        if square <= rest or (rest > 0 and fdtrc(between, within, square / rest) >= limit):
-            continue
-        number = (len(x) - (size**2).sum() / len(x)) / between
-        largest = max(largest, float((square - rest) / (square + (number - 1) * rest)))
-    return largest
+    has_value = np.isfinite(values)
+    groups = [np.unique(x[has_value], return_inverse=True)[1] for x in (known, codes)]
+    first, second = groups
+    between = int(second.max(initial=-1)) + 1 - _count_parts(first, second)
+    within = len(first) - int(first.max(initial=-1)) - 1 - between
+    if between < 1 or within < 1 or _lie_within(second, first):
+        return 0.0
+    alone = _take_out(values[has_value], [first])
+    rest = _take_out(alone, groups)
+    square, noise = (alone @ alone - rest @ rest) / between, rest @ rest / within
+    if square <= noise or (noise > 0 and fdtrc(between, within, square / noise) >= limit):
+        return 0.0
+    size = np.bincount(second)
+    number = (size.sum() - (size**2).sum() / size.sum()) / between
+    return float((square - noise) / (square + (number - 1) * noise))
 
 
-def describe_correlations(correlations: Mapping[str, float]) -> list[str]:
+def _take_out(values: NDArray[np.float64], groups: list[NDArray[np.intp]]) -> NDArray[np.float64]:
+    """Return values less what means of their groups explain together."""
+    sizes, scale = [np.bincount(codes) for codes in groups], values.std()
+    for _ in range(PASSES):
+        before = values
+        for codes, size in zip(groups, sizes, strict=True):
+            values = values - (np.bincount(codes, values) / size)[codes]
+        if np.abs(values - before).max(initial=0.0) <= CHANGE * scale:
+            break
+    return values
+
+
+def _count_parts(first: NDArray[np.intp], second: NDArray[np.intp]) -> int:
+    """Return in how many parts groups fall that share no unit, by one grouping or the other."""
+    from scipy.sparse import coo_array, csgraph  # noqa: PLC0415 - quick to start without it
+
+    if not first.any():
+        return min(first.size, 1)
+    size = int(first.max()) + 1
+    pairs = (np.ones(first.size), (first, second + size))
+    both = size + int(second.max()) + 1
+    return int(csgraph.connected_components(coo_array(pairs, shape=(both, both)))[0])
+
+
+def _lie_within(fine: NDArray[np.intp], coarse: NDArray[np.intp]) -> bool:
+    """Whether each group of one grouping is a part of one group of a coarser one, of several."""
+    if not coarse.any():
+        return False
+    pairs = np.unique(np.stack([fine, coarse]), axis=1)
+    return int(pairs.shape[1]) == int(fine.max()) + 1
+
+
+def describe_correlations(correlations: Mapping[str, float], cluster: str | None) -> list[str]:
     """Return the sentence on the column by which prompts are most alike, if there is any.
 
-    >>> describe_correlations({"story": 0.512})[0][:71]
+    ``cluster`` is the column of clusters that the study names, beyond which they are alike.
+
+    >>> describe_correlations({"story": 0.512}, None)[0][:71]
     "Prompts with the same 'story' score alike (intraclass correlation 0.51)"
+    >>> describe_correlations({"template": 0.3}, "request")[0][:67]
+    "Prompts with the same 'template' score alike beyond their 'request'"
     """
     if not correlations:
         return []
     name = max(correlations, key=correlations.__getitem__)
-    alike = f"score alike (intraclass correlation {correlations[name]:.2f})"
+    correlation = f"(intraclass correlation {correlations[name]:.2f})"
+    if cluster is not None:
+        alike = f"Prompts with the same {name!r} score alike beyond their {cluster!r} {correlation}"
+        others = f"intervals are for these values of {name!r}, and too narrow for other ones"
+        return [f"{alike}: {others}."]
+    alike = f"Prompts with the same {name!r} score alike {correlation}"
     advice = "where they are variants of one scenario, name the column as the role `cluster`"
-    return [
-        f"Prompts with the same {name!r} {alike}: {advice}; intervals are too narrow without it."
-    ]
+    return [f"{alike}: {advice}; intervals are too narrow without it."]

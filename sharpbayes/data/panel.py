@@ -95,11 +95,15 @@ def read_panel(
     with collect():
         numbers = _read_numbers(numeric, table, panel, factors, parser=make_parser(), base=base)
     DataError.raise_any(problems)
-    correlated_by: dict[str, float] = {}
-    if panel.roles.cluster is None:
-        used = list_uses(panel, numeric=numeric)
-        of_side: dict[str, Any] = {"side": panel.prompts, "base": base}
-        correlated_by = intraclass_correlations(table, factors["prompt"], ratings, used, **of_side)
+    correlated_by = intraclass_correlations(
+        table,
+        factors["prompt"],
+        ratings,
+        list_uses(panel, numeric=numeric),
+        cluster=prompt_columns.get("cluster"),
+        side=panel.prompts,
+        base=base,
+    )
     return replace(
         ratings,
         prompt_columns=prompt_columns,

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
 
 from sharpbayes.analysis.study import read_study
 from sharpbayes.data.intraclass import MIN_CLUSTERS
@@ -65,6 +67,61 @@ def test_columns_of_a_table_of_prompts_are_looked_at_too(tmp_path):
     columns = table.drop(columns="scenario")
     assert correlated(tmp_path, columns, panel=side) == correlated(tmp_path / "one", table)
     assert correlated(tmp_path, columns, panel=side, roles=ROLE) == {}
+
+
+def crossed(*, seed=3, template=1.5):
+    """Scores of requests of 24 scenarios in twelve templates, a third of the pairs left out."""
+    table = frame(models=2, prompts=24 * 12)
+    number = table["prompt"].str[1:].astype(int)
+    table = table.assign(scenario=number // 12, template=number % 12)
+    rng = np.random.default_rng(seed)
+    level = rng.normal(5, 1.5, 24)[table["scenario"]]
+    level = level + template * rng.normal(size=12)[table["template"]]
+    for name in SCORES:
+        noise = rng.normal(size=24 * 12)[number]
+        table[name] = np.clip(np.rint(level + noise), 0, 10).astype(int)
+    kept = rng.random(24 * 12) < 2 / 3
+    texts = {name: table[name].map("n{:02d}".format) for name in ("scenario", "template")}
+    return table.assign(**texts)[kept[number]]
+
+
+def test_beyond_named_clusters_it_is_that_of_two_groupings(tmp_path):
+    """The mean squares are those of statsmodels, the template after the scenario."""
+    table = crossed()
+    means = table.groupby("prompt")[[*SCORES, "scenario", "template"]].first()
+    means = means.assign(**table.groupby("prompt")[SCORES].mean())
+    largest = 0.0
+    for name in SCORES:
+        fitted = ols(f"{name} ~ C(scenario) + C(template)", means).fit()
+        rows = anova_lm(fitted)
+        square, noise = rows.loc["C(template)", "mean_sq"], rows.loc["Residual", "mean_sq"]
+        size = means["template"].value_counts().to_numpy()
+        number = (size.sum() - (size**2).sum() / size.sum()) / 11
+        largest = max(largest, (square - noise) / (square + (number - 1) * noise))
+    columns = correlated(tmp_path, table, roles=ROLE)
+    assert columns == {"template": pytest.approx(largest, rel=1e-6)}
+    assert largest > 0.3
+
+
+def test_a_second_grouping_is_said_by_check_and_in_the_answer(tmp_path):
+    text = "Prompts with the same 'template' score alike beyond their 'scenario' (intraclass corr"
+    limits = dict(check(files_of(tmp_path / "check", crossed(), roles=ROLE)).limits)
+    assert limits["clusters"].startswith(text)
+    shown = answer(measured(tmp_path / "measured", crossed(), roles=ROLE))
+    assert any(x.startswith(text) for x in shown)
+    assert correlated(tmp_path / "alike", crossed(template=0.0), roles=ROLE) == {}
+
+
+@pytest.mark.parametrize("kind", ["finer", "coarser", "the same"])
+def test_groups_of_clusters_and_parts_of_them_are_no_second_grouping(tmp_path, kind):
+    """Whoever resamples clusters resamples their parts; groups of them have no spread beyond."""
+    table = clustered(variants=8)
+    number = table["prompt"].str[1:].astype(int)
+    size = {"finer": 4, "coarser": 16, "the same": 8}[kind]
+    table["part"] = (number // size).astype(str)
+    if kind == "finer":
+        table["truth"] = np.where(number // size % 2, 10, 0)
+    assert correlated(tmp_path, table, roles=ROLE) == {}
 
 
 @pytest.mark.parametrize("kind", ["few values", "single prompts", "within a prompt", "empty"])

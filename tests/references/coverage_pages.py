@@ -130,6 +130,17 @@ def clustered_tests_table(rows: list[Row]) -> str:
     return markdown([*header, "by clusters, %"], lines)
 
 
+def crossed_clusters_table(rows: list[Row]) -> str:
+    """False differences under templates that cross scenarios, and how often templates are named."""
+    names = ("distinguishable", "said", "distinguishable_unsaid")
+    lines = [
+        [row["world"], LABELS[row["metric"]], *(percent([row], name) for name in names)]
+        for row in rows
+    ]
+    header = ["world", "metric", "called distinguishable, %", "templates named, %"]
+    return markdown([*header, "distinguishable, none named, %"], lines)
+
+
 def clustered_fits_table(rows: list[Row]) -> str:
     """Posterior intervals that hold, and studies that are sure of a difference, by metric."""
     names = ("holds", "sure_of_lower", "converged")
@@ -302,6 +313,7 @@ def main() -> None:
     clustered = {
         "clustered prompts": clustered_prompts_table(read_rows("clustered_prompts.csv")),
         "clustered tests": clustered_tests_table(read_rows("clustered_tests.csv")),
+        "crossed clusters": crossed_clusters_table(read_rows("crossed_clusters.csv")),
         "clustered fits": clustered_fits_table(read_rows("clustered_fits.csv")),
     }
     write("clustered-prompts.md", clustered)

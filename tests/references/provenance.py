@@ -84,6 +84,12 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/metrics/stats/clusters.py", "sharpbayes/analysis/releases.py"),
         f"{OWN}/clustered_tests.py",
     ),
+    "crossed_clusters.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats", "sharpbayes/data/intraclass.py"),
+        *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
+        *("sharpbayes/analysis/panel.py", "sharpbayes/analysis/rare_harm.py"),
+        *(f"{OWN}/rare_harm.py", f"{OWN}/clustered_prompts.py", f"{OWN}/crossed_clusters.py"),
+    ),
     "clustered_fits.csv": (
         *(*POSTERIOR, "models", "sharpbayes/spec/model.py", f"{OWN}/rare_harm.py"),
         f"{OWN}/clustered_fits.py",

@@ -1,10 +1,13 @@
 """The figures of the decision: the numbers that their caption names."""
 
+from io import StringIO
+
 import numpy as np
 import pytest
+from matplotlib import rc_context
 
 from sharpbayes.report.figures.decision import responsiveness, tail_risk
-from sharpbayes.report.figures.style import as_svg
+from sharpbayes.report.figures.style import as_svg, drawing_style
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import build_tables
 from tests.report.hand_made import crowd, fitted_crowd, fitted_panel, panel
@@ -71,6 +74,13 @@ def test_there_is_no_figure_without_a_known_value():
 
 def test_equal_results_give_equal_figures():
     assert as_svg(tail_risk(panel())) == as_svg(tail_risk(panel()))
+
+
+def test_a_figure_that_is_laid_out_once_is_that_of_matplotlib():
+    text, figure = StringIO(), tail_risk(panel())
+    with drawing_style(), rc_context({"svg.fonttype": "path"}):
+        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
+    assert as_svg(tail_risk(panel())) == text.getvalue()
 
 
 def test_the_table_below_holds_what_is_drawn():
