@@ -11,14 +11,9 @@ from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates, t
 from sharpbayes.analysis.unequal_judges import count_people
 from sharpbayes.data.ratings import Codes, PanelRatings
 from sharpbayes.metrics.panel.comparison import policy_score
-from sharpbayes.metrics.panel.debiased import (
-    effective_labels,
-    influence_interval,
-    labelled_gap,
-    paired_gap,
-    ppi_cvar,
-    ppi_mean,
-)
+from sharpbayes.metrics.panel.debiased import effective_labels, ppi_cvar, ppi_mean
+from sharpbayes.metrics.panel.influence import influence_interval, resampled_interval
+from sharpbayes.metrics.panel.label_gaps import labelled_gap, paired_gap
 from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS
 from sharpbayes.metrics.stats.multiplicity import holm, holm_pairs
 from sharpbayes.metrics.stats.pairs import pairwise_difference
@@ -70,13 +65,12 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     parts = [_estimate(plan, by_people, judges, probability) for judges in judged.values()]
     joined = xr.concat(parts, xr.Variable("estimator", list(judged)))
     effective = _count_effective(plan, by_people, probability)
+    joined["freedom"] = xr.ufuncs.minimum(joined["freedom"], effective - 1)
     units = {} if plan.clusters is None else {"effective_units": "clusters"}
-    if units:
-        joined["freedom"] = xr.ufuncs.minimum(joined["freedom"], effective - 1)
     labelled = by_people["log_risk"].notnull()
     table = xr.Dataset(
         {
-            **_add_intervals(joined, *_metric_range(plan, joined["metric"]), level=level),
+            **_add_intervals(plan, joined, *_metric_range(plan, joined["metric"])),
             "tuning": joined["tuning"].sel(estimator=PPI, drop=True),
             "labelled": labelled.sum("prompt"),
             "unlabelled": (~labelled).sum("prompt"),
@@ -96,11 +90,20 @@ def debiased_group(plan: ProfilePlan) -> Groups:
 
 
 def _add_intervals(
-    joined: xr.Dataset, lowest: xr.DataArray, highest: xr.DataArray, *, level: float
+    plan: ProfilePlan, joined: xr.Dataset, lowest: xr.DataArray, highest: xr.DataArray
 ) -> xr.Dataset:
     """Return estimates and differences with their intervals, none beyond what a metric can be."""
     estimate, freedom = joined["estimate"].clip(lowest, highest), joined["freedom"]
-    alone = influence_interval(estimate, joined["influence"], level=level, freedom=freedom)
+    bootstrap, seed = plan.study.spec.bootstrap, plan.study.spec.seed
+    level = bootstrap.level
+    alone = resampled_interval(
+        estimate,
+        joined["influence"],
+        level=level,
+        freedom=freedom,
+        replicates=bootstrap.replicates,
+        seed=seed,
+    )
     difference = pairwise_difference(estimate, "model")
     both = xr.ufuncs.minimum(freedom, freedom.rename(model="other"))
     of_pairs = influence_interval(

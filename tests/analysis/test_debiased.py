@@ -177,7 +177,7 @@ def test_tables_and_the_sentence_of_the_answer(groups):
     ]
     assert tables[1].header == ("model", "labelled", "people alone", "PPI++", "weight of judges")
     assert tables[1].rows[0] == (
-        *("m2", "30", "2.10 (1.84 to 2.37)", "2.02 (1.78 to 2.27)"),
+        *("m2", "30", "2.10 (1.83 to 2.38)", "2.02 (1.74 to 2.30)"),
         "0.24",
     )
     sentence, numbers, differ = people_sentences(View(results))
@@ -192,8 +192,8 @@ def test_tables_and_the_sentence_of_the_answer(groups):
     )
     assert sentence == (
         "By people's labels of 30 of 60 prompts m2 is lowest in mean log-risk, by PPI++ not "
-        "distinguishable from m1: 2.10 (1.84 to 2.37) "
-        f"by people alone, 2.02 (1.78 to 2.27) by PPI++ (90% intervals). {UNKNOWN}"
+        "distinguishable from m1: 2.10 (1.83 to 2.38) "
+        f"by people alone, 2.02 (1.74 to 2.30) by PPI++ (90% intervals). {UNKNOWN}"
     )
 
 

@@ -21,7 +21,7 @@ import xarray as xr
 from scipy.special import expit
 
 from sharpbayes.analysis.releases import compare_releases
-from sharpbayes.metrics.panel.debiased import labelled_gap, paired_gap
+from sharpbayes.metrics.panel.label_gaps import labelled_gap, paired_gap
 from sharpbayes.metrics.panel.missingness import missing_slope
 from tests.references.clustered_prompts import DESIGNS, TAKEN_AS
 from tests.references.provenance import record_run

@@ -14,12 +14,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from sharpbayes.metrics.panel.debiased import (
-    influence_interval,
-    labelled_gap,
-    ppi_cvar,
-    ppi_mean,
-)
+from sharpbayes.metrics.panel.debiased import effective_labels, ppi_cvar, ppi_mean
+from sharpbayes.metrics.panel.influence import influence_interval, resampled_interval
+from sharpbayes.metrics.panel.label_gaps import labelled_gap
 from sharpbayes.metrics.stats.multiplicity import holm
 from sharpbayes.metrics.stats.pairs import pairwise_difference
 from tests.references.provenance import record_run
@@ -38,7 +35,7 @@ WORLDS = {
     "labels where judges see harm, not told": (1.0, 1.2, 0.5, True, False),
 }
 METRICS = ("CVaR", "mean", "policy score", "dimension 1", "dimension 2")
-BATCH, FAMILYWISE = 25, 0.05
+BATCH, FAMILYWISE, REPLICATES = 25, 0.05, 2000
 HERE = Path(__file__).parent
 RAW = ("world", "people", "number", "estimator", "metric", "errors", "covered", "widths", "gap")
 HEADER = ("world", "people_per_answer", "estimator", "metric", "studies", "intervals", "coverage")
@@ -130,6 +127,10 @@ def run_studies(world, number, truth, first):
         risk = None if judged is None else judged[:, 0]
         cvar = ppi_cvar(by_people[:, 0], risk, alpha=ALPHA, **sampling)
         both = xr.concat([cvar.expand_dims(metric=1), means], "metric")
+        labels = by_people[:, 0].count("prompt")
+        if sampling:
+            labels = effective_labels(by_people[:, 0], **sampling)
+        both["freedom"] = np.minimum(both["freedom"], labels - 1)
         yield from compare(both, truth, (world, number, first, estimator), fails)
 
 
@@ -144,7 +145,13 @@ def compare(table, truth, about, fails):
         estimate, influence, right = map(change, (table["estimate"], table["influence"], true))
         freedom = table["freedom"]
         freedom = np.minimum(freedom, freedom.rename(model="other")) if kind else freedom
-        bounds = influence_interval(estimate, influence, level=LEVEL, freedom=freedom)["interval"]
+        options = {"level": LEVEL, "freedom": freedom}
+        if kind:
+            intervals = influence_interval(estimate, influence, **options)
+        else:
+            drawn = {"replicates": REPLICATES, "seed": SEED}
+            intervals = resampled_interval(estimate, influence, **options, **drawn)
+        bounds = intervals["interval"]
         low, high = bounds.transpose("bound", ...)
         pairs = ((0, 1), (0, 2), (1, 2)) if kind else ((0,), (1,), (2,))
         covered = (low <= right) & (right <= high)

@@ -14,6 +14,8 @@ posterior.
 
 Finished studies are stored in ``--raw`` and are not made again. ``--until`` is the hour (HH:MM) at
 which no study begins any more. ``--studies 0`` only writes the table, ``--page`` prints it.
+``--labels`` draws and measures the same studies without fits: what the posterior says, and whether
+it disagrees, is taken from the table that there is.
 """
 
 import argparse
@@ -212,14 +214,19 @@ def compare(table: xr.Dataset, truth: np.ndarray) -> Iterator[tuple[object, ...]
 
 
 def run_study(
-    cases: list[str], study: int, coordinates: dict[str, float], truth: np.ndarray
+    cases: list[str], study: int, coordinates: dict[str, float] | None, truth: np.ndarray
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of a study in each of the cases, which share a world and a fit."""
+    """Yield the rows of a study in each of the cases, which share a world and a fit.
+
+    Without coordinates it is not fitted.
+    """
     world, _, fit = CASES[cases[0]]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_tables(folder, world, study)
-        column, draws, rhat = fit_column(folder, fit, coordinates, SEED + study)
+        column, draws, rhat = None, 0, 0.0
+        if coordinates is not None:
+            column, draws, rhat = fit_column(folder, fit, coordinates, SEED + study)
         for case in cases:
             _, panel = open_study(folder, fit, told=CASES[case][1])
             table = debiased_group(build_profile_plan(panel))["debiased"]
@@ -286,7 +293,7 @@ def percent(row: pd.Series, name: str) -> str:
     return f"{100 * row[name]:.0f} ± {100 * row[f'{name}_error']:.0f}"
 
 
-def run_missing(raw: Path, studies: int, until: str) -> None:
+def run_missing(raw: Path, studies: int, until: str, *, fitted: bool) -> None:
     """Run studies that are not stored yet, so that all cases grow alike, until an hour."""
     if not raw.exists():
         raw.write_text(",".join(RAW) + "\n", encoding="utf-8")
@@ -296,14 +303,14 @@ def run_missing(raw: Path, studies: int, until: str) -> None:
     for case, (world, _, fit) in CASES.items():
         groups.setdefault((world, fit), []).append(case)
     truth = truths(NUMBER, ALPHA)
-    coordinates: dict[tuple[str, str], dict[str, float]] = {}
+    coordinates: dict[tuple[str, str], dict[str, float] | None] = {}
     for study, (key, cases) in product(range(studies), groups.items()):
         if until and f"{datetime.now():%H:%M}" >= until:
             return
         if all((case, study) in finished for case in cases):
             continue
         if key not in coordinates:
-            coordinates[key] = choose_coordinates(*key)
+            coordinates[key] = choose_coordinates(*key) if fitted else None
         start = time.process_time()
         rows = list(run_study(cases, study, coordinates[key], truth))
         with raw.open("a", newline="", encoding="utf-8") as file:
@@ -318,15 +325,29 @@ def main() -> None:
     parser.add_argument("--until", default="")
     parser.add_argument("--raw", type=Path, default=Path("/tmp/debiased_posterior_raw.csv"))
     parser.add_argument("--page", action="store_true")
+    parser.add_argument("--labels", action="store_true")
     options = parser.parse_args()
     if options.page:
         print("\n".join(page(pd.read_csv(OUT))))
         return
-    run_missing(options.raw, options.studies, options.until)
-    with OUT.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([HEADER, *summarise(pd.read_csv(options.raw))])
+    run_missing(options.raw, options.studies, options.until, fitted=not options.labels)
+    table = pd.DataFrame(summarise(pd.read_csv(options.raw)), columns=list(HEADER))
+    if options.labels:
+        table = join_fits(table, pd.read_csv(OUT, dtype=str))
+    table.to_csv(OUT, index=False)
     record_run(OUT)
+
+
+def join_fits(table: pd.DataFrame, fitted: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of studies without fits, with what another table has from the same, fitted."""
+    keys = ["case", "estimator", "metric"]
+    rows, table = fitted.set_index(keys), table.set_index(keys).astype(str).replace("nan", "")
+    of_labels = [name for name in HEADER[3:] if not name.startswith("disagree")]
+    rows.loc[table.index, of_labels] = table[of_labels]
+    sample = ["sample_fails", "sample_fails_error"]
+    by_case = table.groupby("case")[sample].first()
+    rows[sample] = by_case.loc[rows.index.get_level_values("case")].to_numpy()
+    return rows.reset_index()
 
 
 if __name__ == "__main__":

@@ -80,7 +80,8 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(f"{OWN}/rare_harm.py", f"{OWN}/clustered_prompts.py"),
     ),
     "clustered_tests.csv": (
-        *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/missingness.py"),
+        *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/label_gaps.py"),
+        *("sharpbayes/metrics/panel/influence.py", "sharpbayes/metrics/panel/missingness.py"),
         *("sharpbayes/metrics/stats/clusters.py", "sharpbayes/analysis/releases.py"),
         f"{OWN}/clustered_tests.py",
     ),
@@ -179,7 +180,8 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/bayes/predict/log_prior.py", f"{OWN}/priors.py"),
     ),
     "coverage_debiased.csv": (
-        *("sharpbayes/metrics/panel/debiased.py", f"{OWN}/coverage_debiased.py"),
+        *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/label_gaps.py"),
+        *("sharpbayes/metrics/panel/influence.py", f"{OWN}/coverage_debiased.py"),
     ),
     "debiased_posterior.csv": (
         *(*POSTERIOR, "models", f"{OWN}/coverage_debiased.py", f"{OWN}/debiased_posterior.py"),

@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
 
-from sharpbayes.metrics.stats.clusters import CLUSTER, index_clusters, sum_clusters
+from sharpbayes.metrics.stats.clusters import CLUSTER, index_clusters
 
 Floats = NDArray[np.float64]
 # With fewer labelled prompts nothing is estimated; a spread below the other is one of rounding.
-MIN_LABELLED, ROUNDING, NO_WIDTH = 2, 1e-14, 1e-10
+MIN_LABELLED, ROUNDING = 2, 1e-14
 
 
 class Sample(NamedTuple):
@@ -147,150 +146,6 @@ def _count_labels(rows: list[Sample], units: xr.DataArray, dim: str) -> Floats:
     codes = np.arange(number)[positions]
     sums = [np.bincount(codes, sample.rectifier) for sample in rows]
     return np.array([1 / float((of_cluster**2).sum()) for of_cluster in sums])
-
-
-def influence_interval(
-    estimate: xr.DataArray,
-    influence: xr.DataArray,
-    *,
-    level: float,
-    freedom: xr.DataArray | None = None,
-    dim: str = "prompt",
-) -> xr.Dataset:
-    """Return the standard error of an estimate, its interval, and a test of the value 0.
-
-    error = sqrt(sum_q influence_q^2),  estimate +- t_k error,  p = 2 P(t_k > |estimate| / error)
-
-    Args:
-        estimate: Over (...), in any unit.
-        influence: Share of each prompt in the error, over (..., ``dim``), as from
-            :func:`ppi_mean`; that of a difference is the difference of influences. It is added up
-            over the prompts of a cluster (:mod:`sharpbayes.metrics.stats.clusters`).
-        level: Confidence level in (0, 1).
-        freedom: Degrees of freedom k over (...); below 1 there is no interval. Default: the normal
-            distribution in place of Student's t.
-        dim: Dimension of the prompts.
-
-    Returns:
-        ``error`` and the two-sided ``p`` over (...), ``interval`` over (..., bound); NaN where a
-        value is missing, p and the interval also where the error is 0.
-
-    Source: central limit theorem.
-
-    Examples:
-        >>> influence = xr.DataArray([0.3, -0.4], dims="prompt")
-        >>> float(influence_interval(xr.DataArray(1.0), influence, level=0.95)["error"])
-        0.5
-    """
-    error = (sum_clusters(influence, dim) ** 2).sum(dim, skipna=False) ** 0.5
-    bound = xr.DataArray([-1.0, 1.0], {"bound": ["lower", "upper"]}, "bound")
-    # Equal labels show no uncertainty.
-    known = error.where(error > NO_WIDTH)
-    if freedom is None:
-        factor: float | xr.DataArray = float(special.ndtri((1 + level) / 2))
-        tail = xr.apply_ufunc(special.ndtr, -abs(estimate) / known)
-    else:
-        degrees = freedom.where(freedom >= 1)
-        factor = xr.apply_ufunc(special.stdtrit, degrees, (1 + level) / 2)
-        tail = xr.apply_ufunc(special.stdtr, degrees, -abs(estimate) / known)
-    interval = (estimate + factor * known * bound).transpose(..., "bound")
-    return xr.Dataset({"error": error, "interval": interval, "p": 2 * tail})
-
-
-def labelled_gap(
-    judges: xr.DataArray, labelled: xr.DataArray, *, dim: str = "prompt"
-) -> xr.Dataset:
-    """Return by how much judges score labelled prompts above the others, and a test of it.
-
-    gap = mean_labelled f - mean_others f,  t^2 = gap^2 / sum_q i_q^2
-
-    i_q = +-(f_q - mean) / sqrt(n (n - 1)) is the influence of a prompt, with the mean and the
-    number n of the prompts of its side. Where prompts have clusters
-    (:mod:`sharpbayes.metrics.stats.clusters`), influences of one are added up, and a side of N
-    prompts in n clusters has i_q = +-(f_q - mean) / N sqrt(n / (n - 1)).
-
-    Args:
-        judges: Values by judges over (..., ``dim``); NaN for none.
-        labelled: Whether people labelled a prompt, over (..., ``dim``).
-        dim: Dimension of the prompts.
-
-    Returns:
-        ``gap`` in the unit of ``judges`` and its two-sided p value ``gap_p`` over (...); NaN for
-        fewer than two prompts on a side, or without spread.
-
-    Source: Welch's t test, with Satterthwaite's degrees of freedom; Liang and Zeger 1986 for
-    clusters.
-
-    Examples:
-        >>> judges = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="prompt")
-        >>> labelled = xr.DataArray([True, True, False, False], dims="prompt")
-        >>> float(labelled_gap(judges, labelled)["gap"])
-        -2.0
-    """
-    sides = [judges.where(is_in) for is_in in (labelled, ~labelled)]
-    first, second = (side.mean(dim) for side in sides)
-    (influence, freedom), (other, other_freedom) = (_side_influence(side, dim) for side in sides)
-    squares = [(part**2).sum(dim) for part in (influence, other)]
-    error = ((influence - other) ** 2).sum(dim) ** 0.5
-    least = squares[0] ** 2 / freedom + squares[1] ** 2 / other_freedom
-    degrees = (squares[0] + squares[1]) ** 2 / least.where(least > 0)
-    gap = (first - second).where((freedom > 0) & (other_freedom > 0))
-    t = abs(gap) / error.where(error > ROUNDING)
-    return xr.Dataset({"gap": gap, "gap_p": 2 * xr.apply_ufunc(special.stdtr, degrees, -t)})
-
-
-def _side_influence(values: xr.DataArray, dim: str) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return what each prompt or cluster adds to the error of a mean, and their number less one."""
-    freedom = (sum_clusters(values.notnull().astype(float), dim) > 0).sum(dim) - 1
-    deviation = (values - values.mean(dim)).fillna(0.0) / values.count(dim)
-    factor = ((freedom + 1) / freedom.where(freedom > 0)) ** 0.5
-    return sum_clusters(deviation, dim) * factor, freedom
-
-
-def paired_gap(
-    judges: xr.DataArray,
-    people: xr.DataArray,
-    *,
-    dim: str = "prompt",
-    probability: xr.DataArray | None = None,
-) -> xr.Dataset:
-    """Return by how much judges score labelled prompts above people, and a test of it.
-
-    gap = sum_q v_q (f_q - Y_q),  t^2 = gap^2 (n - 1) / (n sum_q v_q^2 (f_q - Y_q - gap)^2)
-
-    f are values by judges and Y by people, v and n those of :func:`effective_labels` on the prompts
-    that have both. Where prompts have clusters, v_q (f_q - Y_q - gap) is added up over those of one
-    before it is squared. Let the values be means over raters: pooled values of few and of many
-    raters differ even where all raters follow one law.
-
-    Args:
-        judges: Values by judges over (..., ``dim``), in any unit; NaN for none.
-        people: Values by people over (..., ``dim``), in the same unit; NaN where nobody labelled.
-        dim: Dimension of the prompts.
-        probability: In (0, 1], with which each labelled prompt was chosen, over (..., ``dim``).
-
-    Returns:
-        ``gap`` in the unit of ``judges`` and its two-sided p value ``gap_p`` over (...); NaN for
-        fewer than two prompts with both. Of a gap that all prompts share p is 2^(1 - n), and NaN
-        where nothing differs.
-
-    Source: Student's paired t test, with n - 1 degrees of freedom; the sign test of a shared gap.
-
-    Examples:
-        >>> judges = xr.DataArray([0.5, 0.7, 0.9, 0.8], dims="prompt")
-        >>> people = xr.DataArray([0.1, 0.4, 0.4, np.nan], dims="prompt")
-        >>> gap = paired_gap(judges, people)
-        >>> float(gap["gap"].round(2)), float(gap["gap_p"].round(4))
-        (0.4, 0.0202)
-    """
-    difference = judges - people
-    mean = ppi_mean(difference, dim=dim, probability=probability)
-    number = effective_labels(difference, dim=dim, probability=probability)
-    influence = mean["influence"] * (number / (number - 1).where(number > 1)) ** 0.5
-    gap = mean["estimate"]
-    test = influence_interval(gap, influence, level=0.5, freedom=number - 1, dim=dim)
-    is_shared = (test["error"] <= NO_WIDTH) & (abs(gap) > NO_WIDTH)
-    return xr.Dataset({"gap": gap, "gap_p": test["p"].where(~is_shared, 2 ** (1 - number))})
 
 
 def _samples(

@@ -8,15 +8,12 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from sharpbayes.metrics.panel.debiased import (
-    effective_labels,
-    influence_interval,
-    labelled_gap,
-    paired_gap,
-    ppi_cvar,
-    ppi_mean,
-)
+from sharpbayes.metrics.panel.debiased import effective_labels, ppi_cvar, ppi_mean
+from sharpbayes.metrics.panel.influence import influence_interval, resampled_interval
+from sharpbayes.metrics.panel.label_gaps import labelled_gap, paired_gap
+from sharpbayes.metrics.stats.intervals import studentized_interval
 from sharpbayes.metrics.stats.pairs import pairwise_difference
+from sharpbayes.metrics.stats.resampling import bootstrap_counts
 from tests.references import ppi
 
 REFERENCE = json.loads((Path(ppi.__file__).parent / "ppi.json").read_text(encoding="utf-8"))
@@ -285,3 +282,70 @@ def test_the_test_of_an_estimate_agrees_with_its_interval():
         p = float(influence_interval(estimate, influence, level=0.9, freedom=freedom)["p"])
         at_zero = influence_interval(estimate, influence, level=1 - p, freedom=freedom)
         assert float(at_zero["interval"].sel(bound="lower")) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_resampled_bounds_are_those_of_plain_loops():
+    """Each resample adds up influences and their squares; the farther bound counts."""
+    rng = np.random.default_rng(8)
+    influence = rng.exponential(size=(2, 30))
+    influence = (influence - influence.mean(axis=1, keepdims=True)) / 30
+    estimate = xr.DataArray([1.0, 2.0], dims="model")
+    labelled = xr.DataArray(influence, dims=("model", "prompt"))
+    options = {"level": 0.9, "freedom": xr.DataArray([29.0, 29.0], dims="model")}
+    table = resampled_interval(estimate, labelled, **options, replicates=400, seed=3)
+    plain = influence_interval(estimate, labelled, **options)
+    units = xr.DataArray(np.zeros(30), dims="prompt")
+    counts = bootstrap_counts(units, replicates=400, seed=3, dim="prompt").to_numpy()
+    for model in range(2):
+        row = influence[model]
+        drawn = [np.repeat(row, times) for times in counts]
+        sums, squares = ([sum(x**power) for x in drawn] for power in (1, 2))
+        skewed = studentized_interval(
+            xr.DataArray(float(estimate[model]) + np.array(sums), dims="replicate"),
+            estimate[model],
+            xr.DataArray(np.sqrt(squares), dims="replicate"),
+            xr.DataArray(np.sqrt((row**2).sum())),
+            level=0.9,
+            freedom=29.0,
+        )
+        lower, upper = table["interval"][model].values
+        assert lower == pytest.approx(min(skewed[0], plain["interval"][model, 0]))
+        assert upper == pytest.approx(max(skewed[1], plain["interval"][model, 1]))
+        assert upper > plain["interval"][model, 1] + 0.01
+    xr.testing.assert_equal(table[["error", "p"]], plain[["error", "p"]])
+
+
+def test_resampled_bounds_hold_the_mean_of_a_long_tail():
+    """Of thirty lognormal values intervals of t hold the mean in seven of eight studies."""
+    rng = np.random.default_rng(9)
+    people = xr.DataArray(np.exp(rng.normal(size=(600, 30))), dims=("study", "prompt"))
+    table = ppi_mean(people)
+    options = {"level": 0.95, "freedom": xr.full_like(table["estimate"], 29.0)}
+    plain = influence_interval(table["estimate"], table["influence"], **options)
+    drawn = {"replicates": 300, "seed": 4}
+    wider = resampled_interval(table["estimate"], table["influence"], **options, **drawn)
+    share, of_plain = (
+        float(((x["interval"][:, 0] < np.exp(0.5)) & (np.exp(0.5) < x["interval"][:, 1])).mean())
+        for x in (wider, plain)
+    )
+    assert share > max(0.9, of_plain + 0.03)
+
+
+def test_there_is_no_resampled_interval_without_a_spread_or_a_degree_of_freedom():
+    estimate = xr.DataArray([1.0, 1.0, np.nan], dims="model")
+    influence = xr.DataArray([[0.0, 0.0], [0.1, -0.1], [np.nan, np.nan]], dims=("model", "prompt"))
+    freedom = xr.DataArray([1.0, 0.5, 1.0], dims="model")
+    table = resampled_interval(
+        estimate, influence, level=0.9, freedom=freedom, replicates=50, seed=1
+    )
+    assert table["interval"].isnull().all()
+
+
+def test_resampled_bounds_of_copies_in_clusters_are_those_of_one():
+    rng = np.random.default_rng(5)
+    influence = xr.DataArray(rng.normal(size=20), dims="prompt")
+    copies = xr.DataArray(np.repeat(np.arange(20), 3), dims="prompt")
+    options = {"level": 0.9, "freedom": xr.DataArray(19.0), "replicates": 200, "seed": 1}
+    once = resampled_interval(xr.DataArray(0.0), influence, **options)
+    repeated = (influence / 3).isel(prompt=copies).assign_coords(cluster=copies)
+    xr.testing.assert_allclose(resampled_interval(xr.DataArray(0.0), repeated, **options), once)
