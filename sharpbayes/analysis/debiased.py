@@ -12,12 +12,14 @@ from sharpbayes.analysis.unequal_judges import count_people
 from sharpbayes.data.ratings import Codes, PanelRatings
 from sharpbayes.metrics.panel.comparison import policy_score
 from sharpbayes.metrics.panel.debiased import effective_labels, ppi_cvar, ppi_mean
+from sharpbayes.metrics.panel.evidence import is_saturated
 from sharpbayes.metrics.panel.influence import influence_interval, resampled_interval
 from sharpbayes.metrics.panel.label_gaps import labelled_gap, paired_gap
 from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS
 from sharpbayes.metrics.stats.multiplicity import holm, holm_pairs
 from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.metrics.stats.population import PopulationWeights
+from sharpbayes.metrics.stats.unseen import unseen_share
 
 Groups = dict[str, xr.Dataset]
 PEOPLE, PPI = "people", "ppi"
@@ -45,7 +47,9 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     tests the differences, adjusted for all pairs; ``separable`` are those that it distinguishes at
     the level of the intervals. ``tuning (metric, model)`` is
     the weight of the judges; ``labelled`` and ``unlabelled (model)`` count prompts,
-    ``effective_labels`` those that count alike, or their clusters, and ``raters`` and ``judges``
+    ``effective_labels`` those that count alike, or their clusters; ``unseen_end_share (model)`` is
+    the largest share of prompts with an answer that people put at the end of the scale of which the
+    labels can show none, 0 where one does. ``raters`` and ``judges``
     are the usual numbers of people and of judges on a labelled answer, ``people_per_answer
     (model)`` the harmonic mean of that of people. ``labelled_gap (model)`` is how much more
     log-risk judges give to labelled prompts, with ``labelled_gap_p`` and, after Holm's correction,
@@ -75,6 +79,7 @@ def debiased_group(plan: ProfilePlan) -> Groups:
             "labelled": labelled.sum("prompt"),
             "unlabelled": (~labelled).sum("prompt"),
             "effective_labels": effective,
+            "unseen_end_share": _share_unseen_ends(plan, by_people["harm"], effective),
             "raters": raters,
             "people_per_answer": count_people(by_people["sub_index"]),
             **_compare_raters(plan, by_people, probability),
@@ -82,7 +87,12 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     )
     sampling = "known" if probability is not None else _declared(plan)
     table = table.assign_attrs(
-        level=level, sampling=sampling, assumption=SAMPLING[sampling], **units
+        level=level,
+        alpha=plan.weights.tail.alpha,
+        epsilon=plan.weights.risk.epsilon,
+        sampling=sampling,
+        assumption=SAMPLING[sampling],
+        **units,
     )
     return {
         "debiased": table if probability is not None else _compare_sample(plan, table, labelled)
@@ -225,6 +235,13 @@ def _count_effective(
     risk = _add_clusters(plan, by_people["log_risk"])
     number = effective_labels(risk, probability=probability, weights=_prompt_weights(plan))
     return number.fillna(risk.count("prompt"))
+
+
+def _share_unseen_ends(plan: ProfilePlan, harm: xr.DataArray, labels: xr.DataArray) -> xr.DataArray:
+    """Return the share of prompts that can have an answer at the end that no label shows."""
+    shown = is_saturated(harm, epsilon=plan.weights.risk.epsilon).any(("dimension", "prompt"))
+    share = unseen_share(labels.clip(min=1.0), error_rate=1.0 - plan.study.spec.bootstrap.level)
+    return share.where(~shown, 0.0)
 
 
 def _add_clusters(plan: ProfilePlan, values: xr.DataArray) -> xr.DataArray:

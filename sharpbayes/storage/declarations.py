@@ -16,7 +16,7 @@ VARIABLES = """
   metric, model: number: disagree disagree_p_holm tuning
   metric, model, other: number: difference_p_holm separable
   model: number: effective_labels judge_gap judge_gap_p_holm judges_differ labelled labelled_gap
-    labelled_gap_p labelled_gap_p_holm people_per_answer unlabelled
+    labelled_gap_p labelled_gap_p_holm people_per_answer unlabelled unseen_end_share
 /decision
   model: number: expected_loss expected_loss_mcse prob_admissible prob_admissible_mcse prob_best
     prob_best_mcse selected

@@ -10,6 +10,7 @@ import xarray as xr
 from sharpbayes.analysis.debiased import (
     debiased_group,
     people_scores,
+    people_table,
 )
 from sharpbayes.analysis.joint import joint_table
 from sharpbayes.analysis.panel import profile_panel
@@ -161,7 +162,8 @@ def test_no_number_is_beyond_what_its_metric_can_be(small):
 
 
 def test_tables_and_the_sentence_of_the_answer(groups):
-    tree = {f"/{name}": group for name, group in groups.items()}
+    none = groups["debiased"].assign(unseen_end_share=groups["debiased"]["labelled"] * 0.0)
+    tree = {f"/{name}": group for name, group in (groups | {"debiased": none}).items()}
     results = xr.DataTree.from_dict(tree)
     results.attrs = {"status": "measured"}
     tables = build_tables(TABLES, results)
@@ -198,7 +200,11 @@ def test_tables_and_the_sentence_of_the_answer(groups):
 
 
 def sentences(groups, **changes):
-    """The sentences on people of results in which values of ``debiased`` are others, or None."""
+    """The sentences on people of results in which values of ``debiased`` are others, or None.
+
+    Labels can miss no answer at the end of the scale, unless a change says so.
+    """
+    changes = {"unseen_end_share": groups["debiased"]["labelled"] * 0.0} | changes
     results = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
     table = results["debiased"].to_dataset().copy(deep=True)
     dropped = [name for name, values in changes.items() if values is None]
@@ -206,6 +212,37 @@ def sentences(groups, **changes):
     results["debiased"] = xr.DataTree(table.assign(changed).drop_vars(dropped))
     results.attrs = {"status": "measured"}
     return list(people_sentences(View(results)))
+
+
+def test_labels_can_miss_answers_at_the_end_of_the_scale(small, groups):
+    """As many as would be seen in so many labelled prompts with the level; none where one is."""
+    table = groups["debiased"]
+    plan = build_profile_plan(read_study(small.files))
+    scores, _ = people_scores(plan.study.data, list(plan.study.panel.full_indicators))
+    people = people_table(plan, scores)
+    shown = (people["harm"] >= 1 - 1e-6).any(("prompt", "dimension"))
+    expected = np.where(shown, 0.0, 1 - 0.1 ** (1 / 30))
+    np.testing.assert_allclose(table["unseen_end_share"], expected)
+
+
+def test_log_risk_orders_no_models_that_unseen_ends_could_change(groups):
+    share = xr.DataArray([0.0, 0.0, 0.08], {"model": ["m0", "m1", "m2"]}, "model")
+    sentence, reason, *_ = sentences(groups, unseen_end_share=share)
+    assert sentence.startswith(
+        "By people's labels of 30 of 60 prompts m0 is lowest in policy score"
+    )
+    assert reason == (
+        "By PPI++ m2 has the lowest mean log-risk, but no label shows an answer of it at the end "
+        "of the scale. Those that its labels can miss would add up to 1.1, and m1 lies above it by "
+        "less."
+    )
+    # So few cannot change the order, and where another model is lowest its labels count.
+    for harmless in (share / 100, share[::-1].assign_coords(model=share["model"])):
+        sentence, *_ = sentences(groups, unseen_end_share=harmless)
+        assert "m2 is lowest in mean log-risk" in sentence
+    # Results of earlier versions do not tell.
+    sentence, *_ = sentences(groups, unseen_end_share=None)
+    assert "m2 is lowest in mean log-risk" in sentence
 
 
 def test_few_labelled_prompts_carry_no_comparison(groups):

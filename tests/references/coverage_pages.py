@@ -103,6 +103,20 @@ def rare_order_table(rows: list[Row]) -> str:
     return markdown([*header, *by_mean, "by the policy score, %"], lines)
 
 
+def label_order_table(rows: list[Row]) -> str:
+    """Shares of studies in which labels call the second model lower, by world and labels."""
+    lines = []
+    for world, labelled in dict.fromkeys((row["world"], row["labelled"]) for row in rows):
+        chosen = [r for r in rows if (r["world"], r["labelled"]) == (world, labelled)]
+        mean, score = (
+            next(r for r in chosen if r["metric"] == name) for name in ("mean", "policy_score")
+        )
+        shares = [percent([mean], name) for name in ("shows_none", "called_lower", "stated")]
+        lines.append([world, labelled, *shares, percent([score], "called_lower")])
+    header = ["world", "labelled", "shows no end, %", "called lower by the mean, %"]
+    return markdown([*header, "and the answer says so, %", "by the policy score, %"], lines)
+
+
 def clustered_prompts_table(rows: list[Row]) -> str:
     """Intervals that hold and false differences, by world, design and metric."""
     lines, keys = [], ("world", "scenarios", "variants", "metric")
@@ -309,6 +323,7 @@ def main() -> None:
     rare_harm = rare_harm_table(read_rows("rare_harm.csv"))
     rare_order = rare_order_table(read_rows("rare_order.csv"))
     rare = {"rare harm": rare_harm, "rare gate": rare_gate, "rare order": rare_order}
+    rare |= {"label order": label_order_table(read_rows("label_order.csv"))}
     write("rare-harm.md", rare)
     clustered = {
         "clustered prompts": clustered_prompts_table(read_rows("clustered_prompts.csv")),

@@ -100,6 +100,11 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
         *("sharpbayes/analysis/unseen_order.py", f"{OWN}/rare_harm.py", f"{OWN}/rare_order.py"),
     ),
+    "label_order.csv": (
+        *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/influence.py"),
+        *("sharpbayes/metrics/stats/unseen.py", "sharpbayes/metrics/panel/tail_bounds.py"),
+        *("sharpbayes/analysis/unseen_order.py", f"{OWN}/rare_order.py", f"{OWN}/label_order.py"),
+    ),
     "rare_gate.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *(*GATE, f"{OWN}/rare_harm.py", f"{OWN}/rare_gate.py"),

@@ -394,7 +394,10 @@ def test_an_address_of_another_form(run, address):
 
 
 def limited(folder, size):
-    """Measure in a process whose files cannot grow beyond a size, as on a full disk."""
+    """Measure in a process whose files cannot grow beyond a size, as on a full disk.
+
+    It writes no bytecode: Python would leave half of a large module, which no later run can load.
+    """
     script = (
         "import resource, sys; from sharpbayes.cli.commands import main; "
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size})); "
@@ -402,7 +405,11 @@ def limited(folder, size):
         "'--out', 'r.nc']; main()"
     )
     return subprocess.run(
-        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-B", "-c", script],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import xarray as xr
 
 from sharpbayes.analysis.unequal_judges import name_unequal_people
+from sharpbayes.analysis.unseen_order import near_lowest
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import has_tail
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
@@ -172,12 +173,17 @@ def _name_unequal(view: View) -> Iterator[str]:
 
 
 def _lowest_by_labels(view: View) -> Iterator[str]:
-    """The model that is lowest by PPI++, with its values and what they assume."""
+    """The model that is lowest by PPI++, with its values and what they assume.
+
+    Log-risk orders no models where answers at the end of the scale that the labels of the lowest
+    one can miss would change the order: the policy score does.
+    """
     ppi = view.select({"estimator": "ppi"})
     tail = _effective_labels(view) * (1.0 - float(view.results["profile"].attrs["alpha"]))
     compared = ("cvar", "mean") if bool(has_tail(tail).all()) else ("mean",)
     metrics = [name for name in compared if _has_intervals(ppi.select({"metric": name}))]
-    metric = next(iter(metrics), "mean")
+    near = {name: _describe_near(view, name) for name in metrics or ["mean"]}
+    metric = next((name for name, text in near.items() if not text), "policy_score")
     names = lowest_models(ppi.select({"metric": metric})["debiased/estimate"])
     if not names:
         return
@@ -197,6 +203,29 @@ def _lowest_by_labels(view: View) -> Iterator[str]:
         f"{join_names(names)} {'is' if len(names) == 1 else 'are'} lowest in "
         f"{name_metric(view, metric)}{_not_separable(row, names)}: {', '.join(texts)} ({kind}). "
         f"{view.results['debiased'].attrs['assumption']}"
+    )
+    if metric == "policy_score":
+        yield [*near.values()][-1]
+
+
+def _describe_near(view: View, metric: str) -> str:
+    """Which models lie nearer to the lowest one than what its labels can miss would raise it.
+
+    Nothing where none does, or where results of earlier versions do not tell.
+    """
+    table = view.results["debiased"].to_dataset()
+    if "unseen_end_share" not in table:
+        return ""
+    values = table["estimate"].sel(estimator="ppi", metric=metric, drop=True)
+    labelled = table[["unseen_end_share"]].assign({metric: values})
+    others, rise = near_lowest(labelled, metric)
+    if not others:
+        return ""
+    return (
+        f"By PPI++ {values.idxmin('model').item()} has the lowest {name_metric(view, metric)}, but "
+        "no label shows an answer of it at the end of the scale. Those that its labels can miss "
+        f"would add up to {rise:.1f}, and {join_names(others)} "
+        f"{'lies' if len(others) == 1 else 'lie'} above it by less."
     )
 
 
