@@ -88,7 +88,7 @@ SMALL = {"models": 3, "prompts": 60, "labelled": 30, "judges": 3}
 def test_judges_and_people_of_one_law_do_not_differ(tmp_path):
     plan, table = simulated(tmp_path, seed=1, people=1, **SMALL)
     assert not table["judges_differ"].any()
-    _, pooled = sentences(plan, table)
+    *_, pooled = sentences(plan, table)
     assert pooled == (
         "A labelled answer usually has 3 judges and 1 person: values by judges alone and by "
         "people's labels cannot be compared, because pooled harm depends on how many are pooled."
@@ -167,7 +167,8 @@ def test_differences_are_tested_for_all_pairs_together(tmp_path):
     _, table = simulated(tmp_path, seed=1, people=3, **SMALL)
     ppi = table.sel(estimator="ppi", metric="mean")
     half = ppi["difference_interval"].sel(bound="upper") - ppi["difference"]
-    p = 2 * stats.norm.sf(abs(ppi["difference"]) / (half / stats.norm.ppf(0.975)))
+    law = stats.t(SMALL["labelled"] - 1)
+    p = 2 * law.sf(abs(ppi["difference"]) / (half / law.ppf(0.975)))
     first, second = np.triu_indices(3, 1)
     corrected = holm(p[first, second])
     np.testing.assert_allclose(ppi["difference_p_holm"].to_numpy()[first, second], corrected)
