@@ -97,6 +97,7 @@ def test_groups_of_raters_are_read_back_as_they_were(column, tmp_path):
     xr.testing.assert_allclose(*groups)
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_a_fit_has_groups_of_a_column_with_a_slash(tmp_path):
     assert dim_name("group:Race/Ethnicity") == "Race_Ethnicity"
     column = "Race/Ethnicity"
@@ -116,6 +117,7 @@ def test_a_model_has_no_term_by_a_column_with_a_name_of_results(column, tmp_path
         write_crowd(tmp_path, column)
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_columns_of_a_panel_may_have_any_name(tmp_path):
     results = measure(write_panel(tmp_path))
     read = read_back(results, tmp_path / "results.nc")
