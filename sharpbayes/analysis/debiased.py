@@ -49,11 +49,11 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     the weight of the judges; ``labelled`` and ``unlabelled (model)`` count prompts,
     ``effective_labels`` those that count alike, or their clusters; ``unseen_end_share (model)`` is
     the largest share of prompts with an answer that people put at the end of the scale of which the
-    labels can show none, 0 where one does. ``raters`` and ``judges``
-    are the usual numbers of people and of judges on a labelled answer, ``people_per_answer
-    (model)`` the harmonic mean of that of people. ``labelled_gap (model)`` is how much more
-    log-risk judges give to labelled prompts, with ``labelled_gap_p`` and, after Holm's correction,
-    ``labelled_gap_p_holm``. ``judge_gap (model)`` is how much more harm a judge sees in a labelled
+    labels can show none, 0 where one does. ``raters`` and ``judges`` are the usual numbers of
+    people and of judges on a labelled answer, ``people_per_answer (model)`` the harmonic mean of
+    that of people. ``labelled_gap (model)`` is how much more log-risk judges give to labelled
+    prompts, with ``labelled_gap_p`` and, after Holm's correction, ``labelled_gap_p_holm``.
+    ``judge_gap (model)`` is how much more harm a judge sees in a labelled
     answer than a person, with ``judge_gap_p_holm``; ``judges_differ`` where that is no chance.
     Metrics are ``cvar``, ``mean``, ``policy_score`` and
     ``dimension_mean[DIMENSION]``, of people pooled as judges are.
@@ -104,7 +104,7 @@ def _add_intervals(
 ) -> xr.Dataset:
     """Return estimates and differences with their intervals, none beyond what a metric can be."""
     estimate, freedom = joined["estimate"].clip(lowest, highest), joined["freedom"]
-    bootstrap, seed = plan.study.spec.bootstrap, plan.study.spec.seed
+    bootstrap = plan.study.spec.bootstrap
     level = bootstrap.level
     alone = resampled_interval(
         estimate,
@@ -112,7 +112,7 @@ def _add_intervals(
         level=level,
         freedom=freedom,
         replicates=bootstrap.replicates,
-        seed=seed,
+        seed=plan.study.spec.seed,
     )
     difference = pairwise_difference(estimate, "model")
     both = xr.ufuncs.minimum(freedom, freedom.rename(model="other"))

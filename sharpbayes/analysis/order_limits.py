@@ -10,7 +10,7 @@ import xarray as xr
 from sharpbayes.analysis.epsilon_order import list_by_epsilon, lowest_by_epsilon
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.analysis.unequal_judges import is_judged_unequally
-from sharpbayes.analysis.unseen_order import near_lowest
+from sharpbayes.analysis.unseen_order import describe_near, near_lowest
 from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts
 from sharpbayes.metrics.stats.ranks import is_lowest
@@ -116,12 +116,10 @@ def _order_by_unseen_ends(evidence: xr.Dataset) -> Iterator[str]:
     """A model of lowest mean that answers at the end of the scale, unseen, could raise."""
     others, rise = near_lowest(evidence, "mean")
     if others:
-        verb = "lies" if len(others) == 1 else "lie"
         yield (
             f"{evidence['mean'].idxmin('model').item()} has the lowest mean log-risk, but shows no "
-            "answer at the end of the scale. Those that its prompts can miss would add up to "
-            f"{rise:.1f}, and {join_names(others)} {verb} above it by less. The policy score "
-            "depends on them far less."
+            f"answer at the end of the scale. {describe_near(others, rise, units='prompts')} The "
+            "policy score depends on them far less."
         )
 
 

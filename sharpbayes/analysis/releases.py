@@ -6,7 +6,7 @@ from itertools import chain, pairwise
 import numpy as np
 import xarray as xr
 
-from sharpbayes.metrics.stats.clusters import CLUSTER, sum_clusters
+from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS, sum_clusters
 from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.storage.schema import FILES
 
@@ -177,11 +177,11 @@ def _count_changes(
 
 def _compare_judges(releases: Releases) -> xr.Dataset:
     """How severe judges are among each other, and how their scores of the same answers moved."""
-    scores = []
+    scores, dropped = [], {*PROMPT_LABELS} - {CLUSTER}
     for results in releases.values():
         sub_index = results["panel"]["sub_index"]
         other_dims = [dim for dim in sub_index.dims if dim not in ("model", "prompt", "judge")]
-        scores.append(sub_index.mean(other_dims).drop_vars("category", errors="ignore"))
+        scores.append(sub_index.mean(other_dims).drop_vars(dropped, errors="ignore"))
     tables = [
         xr.Dataset({"severity": _severity(current)}).assign(_drift(previous, current))
         for previous, current in zip([None, *scores], scores, strict=False)

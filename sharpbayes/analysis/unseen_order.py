@@ -1,7 +1,10 @@
 """Which models lie nearer to the lowest one than answers that nobody saw could raise it."""
 
+from collections.abc import Sequence
+
 import xarray as xr
 
+from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.tail_bounds import unseen_end_rise
 
 
@@ -29,3 +32,16 @@ def near_lowest(evidence: xr.Dataset, metric: str) -> tuple[list[str], float]:
     rise = rise_by_ends(evidence, metric, float(evidence["unseen_end_share"][first]))
     above = (value - value[first]).to_numpy()
     return value["model"].to_numpy()[(above > 0) & (above < rise)].tolist(), rise
+
+
+def describe_near(near: Sequence[str], rise: float, *, units: str) -> str:
+    """Return what answers at the end of the scale that nobody saw would add, and to which models.
+
+    Models and rise are those of :func:`near_lowest`, ``units`` what can miss such answers.
+
+    >>> describe_near(["b"], 0.81, units="prompts")
+    'Those that its prompts can miss would add up to 0.8, and b lies above it by less.'
+    """
+    verb = "lies" if len(near) == 1 else "lie"
+    added = f"Those that its {units} can miss would add up to {rise:.1f}"
+    return f"{added}, and {join_names(near)} {verb} above it by less."

@@ -10,7 +10,6 @@ their median width, and the share of studies in which the models are called dist
 prompts are taken as independent, and where the study names their cluster.
 """
 
-import csv
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -28,8 +27,7 @@ from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.spec.load import load_study
-from tests.references.provenance import record_run
-from tests.references.rare_harm import BATCH, EPSILON, STUDY, WEIGHTS, parse_arguments
+from tests.references.rare_harm import BATCH, EPSILON, STUDY, WEIGHTS, write_worlds
 
 TABLE = Path(__file__).with_name("clustered_prompts.csv")
 METRICS = ("mean", "policy_score", "cvar")
@@ -139,17 +137,5 @@ def study_world(
         yield (name, *design, label, metric, *shares, len(parts) * BATCH)
 
 
-def main() -> None:
-    """Write the table."""
-    chosen = parse_arguments(TABLE)
-    with chosen.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER)
-        for name, design, label in product(WORLDS, DESIGNS, TAKEN_AS):
-            writer.writerows(study_world(name, design, label, chosen.studies))
-            file.flush()
-    record_run(chosen.out)
-
-
 if __name__ == "__main__":
-    main()
+    write_worlds(study_world, product(WORLDS, DESIGNS, TAKEN_AS), HEADER, TABLE)

@@ -10,7 +10,6 @@ which each test says that something is there at the 5% level: where prompts are 
 independent, and where the study names their cluster.
 """
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -24,8 +23,7 @@ from sharpbayes.analysis.releases import compare_releases
 from sharpbayes.metrics.panel.label_gaps import labelled_gap, paired_gap
 from sharpbayes.metrics.panel.missingness import missing_slope
 from tests.references.clustered_prompts import DESIGNS, TAKEN_AS
-from tests.references.provenance import record_run
-from tests.references.rare_harm import parse_arguments
+from tests.references.rare_harm import write_worlds
 
 TABLE = Path(__file__).with_name("clustered_tests.csv")
 HEADER = ("world", "scenarios", "variants", "test", "taken_as", "alarms", "studies")
@@ -127,17 +125,5 @@ def study_world(world: str, design: tuple[int, int], studies: int) -> Iterator[t
         yield (world, *design, test, label, f"{np.mean(np.array(p) < LEVEL):.3f}", studies)
 
 
-def main() -> None:
-    """Write the table."""
-    chosen = parse_arguments(TABLE)
-    with chosen.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER)
-        for world, design in product(WORLDS, DESIGNS):
-            writer.writerows(study_world(world, design, chosen.studies))
-            file.flush()
-    record_run(chosen.out)
-
-
 if __name__ == "__main__":
-    main()
+    write_worlds(study_world, product(WORLDS, DESIGNS), HEADER, TABLE)

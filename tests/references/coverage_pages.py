@@ -4,7 +4,7 @@ python -m tests.references.coverage_pages
 """
 
 import csv
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -86,14 +86,17 @@ def rare_gate_table(rows: list[Row]) -> str:
     return markdown([*header, "by resamples alone, %", "pairs"], lines)
 
 
+def pair_metrics(rows: list[Row], number: str) -> Iterator[tuple[str, str, Row, Row]]:
+    """Yield each world and number of a column, with its rows of the mean and the policy score."""
+    by = {(row["world"], row[number], row["metric"]): row for row in rows}
+    for key in dict.fromkeys((row["world"], row[number]) for row in rows):
+        yield *key, by[(*key, "mean")], by[(*key, "policy_score")]
+
+
 def rare_order_table(rows: list[Row]) -> str:
     """Shares of studies that call the second model lower, by world and number of prompts."""
     lines = []
-    for world, prompts in dict.fromkeys((row["world"], row["prompts"]) for row in rows):
-        chosen = [r for r in rows if (r["world"], r["prompts"]) == (world, prompts)]
-        mean, score = (
-            next(r for r in chosen if r["metric"] == name) for name in ("mean", "policy_score")
-        )
+    for world, prompts, mean, score in pair_metrics(rows, "prompts"):
         values = [f"{float(row['difference']):+.3f}" for row in (mean, score)]
         shares = [percent([mean], name) for name in ("called_lower", "stated")]
         shares += [percent([score], "called_lower")]
@@ -106,11 +109,7 @@ def rare_order_table(rows: list[Row]) -> str:
 def label_order_table(rows: list[Row]) -> str:
     """Shares of studies in which labels call the second model lower, by world and labels."""
     lines = []
-    for world, labelled in dict.fromkeys((row["world"], row["labelled"]) for row in rows):
-        chosen = [r for r in rows if (r["world"], r["labelled"]) == (world, labelled)]
-        mean, score = (
-            next(r for r in chosen if r["metric"] == name) for name in ("mean", "policy_score")
-        )
+    for world, labelled, mean, score in pair_metrics(rows, "labelled"):
         shares = [percent([mean], name) for name in ("shows_none", "called_lower", "stated")]
         lines.append([world, labelled, *shares, percent([score], "called_lower")])
     header = ["world", "labelled", "shows no end, %", "called lower by the mean, %"]

@@ -9,21 +9,19 @@ answers are, and in how they suit each of two models that are equal over all tem
 which prompts with one template are said to score alike beyond their scenario.
 """
 
-import csv
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.data.intraclass import intraclass_correlations
 from sharpbayes.data.ratings import Factor, PanelRatings
 from tests.references.clustered_prompts import METRICS, make_plan, measure_batch
-from tests.references.provenance import record_run
-from tests.references.rare_harm import BATCH, parse_arguments
+from tests.references.rare_harm import BATCH, write_worlds
 
 TABLE = Path(__file__).with_name("crossed_clusters.csv")
 HEADER = ("world", "metric", "distinguishable", "said", "distinguishable_unsaid", "studies")
@@ -59,9 +57,11 @@ def says_alike(harm: np.ndarray) -> bool:
     return bool(named)
 
 
-def study_world(plan: ProfilePlan, world: str, studies: int) -> Iterator[tuple[object, ...]]:
+def study_world(world: str, studies: int) -> Iterator[tuple[object, ...]]:
     """Rows of the table of one world."""
     said, differs = [], {name: [] for name in METRICS}
+    with tempfile.TemporaryDirectory() as folder:
+        plan = make_plan(Path(folder), SCENARIOS, TEMPLATES)
     for batch in range(-(-studies // BATCH)):
         rng = np.random.default_rng([20261129, batch, [*WORLDS].index(world)])
         harm = draw(rng, world)
@@ -75,19 +75,5 @@ def study_world(plan: ProfilePlan, world: str, studies: int) -> Iterator[tuple[o
         yield (world, name, *shares, len(said))
 
 
-def main() -> None:
-    """Write the table."""
-    chosen = parse_arguments(TABLE)
-    with tempfile.TemporaryDirectory() as folder:
-        plan = make_plan(Path(folder), SCENARIOS, TEMPLATES)
-    with chosen.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER)
-        for world in WORLDS:
-            writer.writerows(study_world(plan, world, chosen.studies))
-            file.flush()
-    record_run(chosen.out)
-
-
 if __name__ == "__main__":
-    main()
+    write_worlds(study_world, product(WORLDS), HEADER, TABLE)

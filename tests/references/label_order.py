@@ -10,7 +10,6 @@ lower, and in which the answer says so by that metric. By the mean that is false
 such answers; by the policy score it is true everywhere.
 """
 
-import csv
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -23,8 +22,7 @@ from sharpbayes.metrics.panel.debiased import ppi_mean
 from sharpbayes.metrics.panel.influence import influence_interval
 from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.metrics.stats.unseen import unseen_share
-from tests.references.provenance import record_run
-from tests.references.rare_harm import EPSILON, parse_arguments
+from tests.references.rare_harm import EPSILON, write_worlds
 from tests.references.rare_order import WORLDS
 
 TABLE = Path(__file__).with_name("label_order.csv")
@@ -83,17 +81,5 @@ def study_world(world: str, labelled: int, studies: int) -> Iterator[tuple[objec
         yield (world, labelled, metric, *rates, studies)
 
 
-def main() -> None:
-    """Write the table."""
-    chosen = parse_arguments(TABLE)
-    with chosen.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER)
-        for world, labelled in product(WORLDS, LABELLED):
-            writer.writerows(study_world(world, labelled, chosen.studies))
-            file.flush()
-    record_run(chosen.out)
-
-
 if __name__ == "__main__":
-    main()
+    write_worlds(study_world, product(WORLDS, LABELLED), HEADER, TABLE)

@@ -184,18 +184,18 @@ def parse_arguments(table: Path, *, studies: int = 1000) -> argparse.Namespace:
 
 
 def write_worlds(
-    study: Callable[[str, int, int], Iterator[tuple[object, ...]]],
-    designs: Iterable[tuple[str, int]],
+    study: Callable[..., Iterator[tuple[object, ...]]],
+    designs: Iterable[tuple[object, ...]],
     header: Sequence[str],
     table: Path,
 ) -> None:
-    """Write the rows that each world and number of prompts have, for the studies asked for."""
+    """Write the rows of each design, a world with what else varies, for the studies asked for."""
     chosen = parse_arguments(table)
     with chosen.out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
-        for name, prompts in designs:
-            writer.writerows(study(name, prompts, chosen.studies))
+        for design in designs:
+            writer.writerows(study(*design, chosen.studies))
             file.flush()
     record_run(chosen.out)
 

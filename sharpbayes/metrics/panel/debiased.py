@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.stats.clusters import CLUSTER, index_clusters
+from sharpbayes.metrics.stats.clusters import CLUSTER, number_clusters
 
 Floats = NDArray[np.float64]
 # With fewer labelled prompts nothing is estimated; a spread below the other is one of rounding.
@@ -142,8 +142,7 @@ def effective_labels(
 
 def _count_labels(rows: list[Sample], units: xr.DataArray, dim: str) -> Floats:
     """Return how many labelled prompts each sample has: those of unequal weight count for fewer."""
-    number, positions = index_clusters(units, dim)
-    codes = np.arange(number)[positions]
+    codes = number_clusters(units, dim)
     sums = [np.bincount(codes, sample.rectifier) for sample in rows]
     return np.array([1 / float((of_cluster**2).sum()) for of_cluster in sums])
 

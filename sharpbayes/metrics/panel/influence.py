@@ -104,8 +104,8 @@ def resampled_interval(
         >>> bool(skewed["interval"][1] > plain["interval"][1])
         True
     """
-    plain = influence_interval(estimate, influence, level=level, freedom=freedom, dim=dim)
     of_unit = sum_clusters(influence, dim).drop_vars((dim, CLUSTER), errors="ignore")
+    plain = influence_interval(estimate, of_unit, level=level, freedom=freedom, dim=dim)
 
     def sum_drawn(counts: xr.DataArray) -> xr.Dataset:
         weights = counts.astype(float)

@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from sharpbayes.metrics.stats.clusters import index_clusters
+from sharpbayes.metrics.stats.clusters import number_clusters
 
 Floats = NDArray[np.float64]
 # Newton's steps of the test, and the change at which they end.
@@ -107,8 +107,7 @@ def missing_slope(
     over = [dim for dim in x.dims if dim not in strata]
     unscored, count = (is_missing & known).sum(over), known.sum(over)
     kept = (known & (unscored > 0) & (unscored < count)).transpose(*x.dims).to_numpy()
-    number, positions = index_clusters(missing, cluster)
-    codes = xr.DataArray(np.arange(number)[positions], dims=cluster)
+    codes = xr.DataArray(number_clusters(missing, cluster), dims=cluster)
     cells = codes.broadcast_like(x.drop_vars(x.coords)).transpose(*x.dims)
     rows = (is_missing.astype(float), x, _number_cells(x, strata), cells)
     y, severities, stratum, group = (row.to_numpy()[kept] for row in rows)

@@ -39,6 +39,16 @@ def index_clusters(units: xr.DataArray, dim: str) -> tuple[int, NDArray[np.intp]
     return (units.sizes[dim], slice(None)) if codes is None else (int(codes.max()) + 1, codes)
 
 
+def number_clusters(units: xr.DataArray, dim: str) -> NDArray[np.intp]:
+    """Return the number of the cluster of each unit, from 0; its own where units are independent.
+
+    >>> number_clusters(xr.DataArray([1.0, 2.0], dims="prompt"), "prompt")
+    array([0, 1])
+    """
+    number, positions = index_clusters(units, dim)
+    return np.arange(number)[positions]
+
+
 def sum_clusters(x: xr.DataArray, dim: str) -> xr.DataArray:
     """Return the sum of the values of each cluster along a dimension; values as they are without.
 

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.execution.threads import current_map
-from sharpbayes.metrics.stats.clusters import index_clusters
+from sharpbayes.metrics.stats.clusters import index_clusters, number_clusters
 from sharpbayes.metrics.stats.kernels import count_draws, count_nested
 
 # Number of weights in memory while a block of resamples is computed.
@@ -158,12 +158,12 @@ def jackknife(
     >>> jackknife(mean, x, dim="prompt", block=2)["mean"].values
     array([4. , 3.5, 1.5])
     """
-    n, positions = index_clusters(units, dim)
-    groups = min(n, JACKKNIFE_GROUPS)
+    codes = number_clusters(units, dim)
+    groups = min(int(codes.max(initial=-1)) + 1, JACKKNIFE_GROUPS)
 
     def compute(start: int) -> xr.Dataset:
         group = np.arange(start, min(start + block, groups))
-        weights = ((np.arange(n)[positions] % groups)[None, :] != group[:, None]).astype(float)
+        weights = ((codes % groups)[None, :] != group[:, None]).astype(float)
         labels = {"replicate": group, **_labels(units, dim)}
         return statistic(xr.DataArray(weights, labels, ("replicate", dim)))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import xarray as xr
 
 from sharpbayes.analysis.unequal_judges import name_unequal_people
-from sharpbayes.analysis.unseen_order import near_lowest
+from sharpbayes.analysis.unseen_order import describe_near, near_lowest
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import has_tail
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
@@ -223,9 +223,8 @@ def _describe_near(view: View, metric: str) -> str:
         return ""
     return (
         f"By PPI++ {values.idxmin('model').item()} has the lowest {name_metric(view, metric)}, but "
-        "no label shows an answer of it at the end of the scale. Those that its labels can miss "
-        f"would add up to {rise:.1f}, and {join_names(others)} "
-        f"{'lies' if len(others) == 1 else 'lie'} above it by less."
+        "no label shows an answer of it at the end of the scale. "
+        f"{describe_near(others, rise, units='labels')}"
     )
 
 
