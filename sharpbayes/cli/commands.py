@@ -46,7 +46,13 @@ from sharpbayes.cli.shipped import shipped_text
 from sharpbayes.cli.simulate import simulate
 from sharpbayes.cli.startup import load_arviz, prepare_process
 from sharpbayes.cli.streams import prepare_streams, print_as_file, print_json, print_text, say
-from sharpbayes.cli.targets import refuse_folders, refuse_name, refuse_unwritable, results_path
+from sharpbayes.cli.targets import (
+    refuse_fit,
+    refuse_folders,
+    refuse_name,
+    refuse_unwritable,
+    results_path,
+)
 from sharpbayes.cli.usage import Commands
 from sharpbayes.errors import SpecError, StorageError, did_you_mean
 from sharpbayes.execution.progress import Phase
@@ -148,7 +154,8 @@ def measure(
 ) -> None:
     """Compute the deterministic metrics and their bootstrap intervals."""
     files = console.load_files(study, set_, seed)
-    target = results_path(study, out)
+    target = results_path(files.study.path, out)
+    refuse_fit(target)
     with console.run_context(
         files, target, resume=resume, address=cluster, quiet=quiet, phases=MEASURE_PHASES
     ) as context:

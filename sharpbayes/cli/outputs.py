@@ -8,7 +8,8 @@ import typer
 
 import sharpbayes
 from sharpbayes.cli.streams import print_json, print_text, say, terminal_width
-from sharpbayes.errors import StorageError, format_count, format_list
+from sharpbayes.cli.targets import read_attributes
+from sharpbayes.errors import format_count, format_list
 from sharpbayes.execution.progress import Phase, ProgressCallback
 from sharpbayes.storage.files import name_beside
 
@@ -39,10 +40,7 @@ def say_what_stays(written: Path, target: Path) -> None:
 
 def _is_interrupted(path: Path) -> bool:
     """Whether a file holds what an interrupted run left; what cannot be read may be anything."""
-    try:
-        return bool(sharpbayes.open_results(path, whole=False).attrs["status"] == "interrupted")
-    except StorageError:
-        return False
+    return read_attributes(path).get("status") == "interrupted"
 
 
 def save(

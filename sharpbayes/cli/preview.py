@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import sharpbayes
 from sharpbayes.cli import console, outputs
 from sharpbayes.cli.progress import PREVIEW_PHASES
-from sharpbayes.cli.targets import results_path
-from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.cli.targets import refuse_answer, results_path
+from sharpbayes.errors import SpecError
 
 if TYPE_CHECKING:
     from sharpbayes.spec.files import StudyFiles
@@ -41,7 +41,7 @@ def save_preview(
     ``inputs`` are results that the command reads.
     """
     path = files.study.path
-    target = results_path(path, out or Path(f"{path.stem}.preview.results.nc"), inputs)
+    target = results_path(path, out, inputs, ending=".preview.results.nc")
     refuse_answer(target)
     with console.run_context(
         files,
@@ -55,15 +55,3 @@ def save_preview(
         results = sharpbayes.preview(context)
         progress = context.execution.progress
         outputs.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
-
-
-def refuse_answer(target: Path) -> None:
-    """Raise StorageError where a file holds results that are no preview."""
-    if not target.exists() or not target.stat().st_size:
-        return
-    from sharpbayes.storage.schema import APPROXIMATE  # noqa: PLC0415 - start-up
-
-    status = sharpbayes.open_results(target, whole=False).attrs["status"]
-    if status != APPROXIMATE:
-        message = f"{target}: holds results ({status}), and a preview replaces none"
-        raise StorageError(f"{message}; name another file with --out")

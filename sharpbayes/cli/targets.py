@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
 from sharpbayes.cli.streams import say
 from sharpbayes.errors import StorageError
@@ -17,16 +18,21 @@ def name_another(option: str = "--out", *, kind: str = "file") -> str:
     return f"name another {kind} with {option}"
 
 
-def results_path(study: Path, out: Path | None, inputs: Sequence[Path] = ()) -> Path:
+def results_path(
+    study: Path, out: Path | None, inputs: Sequence[Path] = (), *, ending: str = ".results.nc"
+) -> Path:
     """Return where results go; refuse before work begins what cannot be written or would be lost.
 
-    ``inputs`` are results that the command reads.
+    ``inputs`` are results that the command reads. Under the name that a study gives, results of
+    another study are not replaced.
     """
-    target = out or Path(f"{study.stem}.results.nc")
+    target = out or Path(f"{study.stem}{ending}")
     refuse_unwritable(target, f"{target}: cannot write results")
     if target.is_dir():
         raise StorageError(f"{target}: cannot write results here")
     refuse_loss(target, inputs)
+    if out is None:
+        refuse_other_study(target, study)
     return target
 
 
@@ -95,6 +101,44 @@ def refuse_loss(target: Path, inputs: Iterable[Path] = ()) -> None:
         is_other = True
     if is_other:
         raise StorageError(f"{target}: holds something else than results; {name_another()}")
+
+
+def read_attributes(target: Path) -> dict[str, Any]:
+    """Return the root attributes of a results file; none of what is absent, damaged or another."""
+    if not target.exists():
+        return {}
+    from sharpbayes.storage.results import stored_attributes  # noqa: PLC0415 - start-up
+
+    return stored_attributes(target)
+
+
+def refuse_other_study(target: Path, study: Path) -> None:
+    """Raise StorageError where a file holds results of another study that is still there."""
+    earlier = read_attributes(target).get("study_path")
+    if earlier and Path(earlier).exists() and not _are_same(Path(earlier), study):
+        raise StorageError(f"{target}: holds results of the study {earlier}; {name_another()}")
+
+
+def refuse_fit(target: Path) -> None:
+    """Raise StorageError where a file holds a posterior, which takes hours to make again."""
+    attrs = read_attributes(target)
+    if "posterior_sha256" in attrs:
+        refuse_results(target, attrs["status"], by="a measurement")
+
+
+def refuse_answer(target: Path) -> None:
+    """Raise StorageError where a file holds results that are no preview."""
+    from sharpbayes.storage.schema import APPROXIMATE  # noqa: PLC0415 - start-up
+
+    attrs = read_attributes(target)
+    if attrs and attrs["status"] != APPROXIMATE:
+        refuse_results(target, attrs["status"], by="a preview")
+
+
+def refuse_results(target: Path, status: str, *, by: str) -> NoReturn:
+    """Raise StorageError: what a command writes replaces no results of this status."""
+    message = f"{target}: holds results ({status}), and {by} replaces none"
+    raise StorageError(f"{message}; {name_another()}")
 
 
 def refuse_inputs(

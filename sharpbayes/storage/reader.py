@@ -5,6 +5,7 @@ A file that is replaced meanwhile stays what it was to its reader.
 
 import mmap
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -49,6 +50,12 @@ def read_tree(path: Path, *, whole: bool) -> xr.DataTree:
     if too_large:
         raise ValueError(f"{size} bytes say that they hold {claimed}")
     return results
+
+
+def read_attributes(path: Path) -> dict[str, Any]:
+    """Return the root attributes of a file that is intact, without its groups."""
+    with OPENING, closing(_map_file(str(path))) as file:
+        return {name: file.getncattr(name) for name in file.ncattrs()}
 
 
 def _load(results: xr.DataTree) -> None:

@@ -196,6 +196,18 @@ def read_results(
     return results
 
 
+def stored_attributes(path: Path) -> dict[str, Any]:
+    """Return the root attributes of a results file; none of what is absent, damaged or another."""
+    try:
+        if not path.is_file() or not has_valid_checksum(path):
+            return {}
+        from sharpbayes.storage.reader import read_attributes  # noqa: PLC0415 - `check` starts without xarray
+
+        return read_attributes(path)
+    except Exception:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
+        return {}
+
+
 def earlier_study(path: Path) -> str | None:
     """Return the text of the study of a results file of schema 1; None for any other file."""
     try:
