@@ -17,6 +17,7 @@ from sharpbayes.analysis.expert_agreement import (
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.analysis.target_population import population_group, share_group
 from sharpbayes.data.crowd import CrowdData
+from sharpbayes.data.intraclass import describe_clusters, describe_correlations
 from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.crowd.cohesion import cohesion
@@ -27,6 +28,7 @@ from sharpbayes.metrics.crowd.rater_agreement import find_duplicates
 from sharpbayes.metrics.crowd.raters import RaterScores, rater_intervals, rater_metrics
 from sharpbayes.metrics.crowd.sample_size import additional_items, interval_widths, sample_size
 from sharpbayes.metrics.crowd.scale_use import drift, scale_use
+from sharpbayes.metrics.stats.clusters import cluster_codes
 from sharpbayes.metrics.stats.ranks import rank
 from sharpbayes.spec.crowd import CrowdLabels
 
@@ -39,7 +41,7 @@ COHESION_NOTE = (
 )
 HARSHNESS_NOTE = (
     "Intervals: {level}, of the difference of mean scores on the same items; they contain "
-    "which items and which raters there are (variances clustered by both, Student's t)."
+    "which {units} and which raters there are (variances clustered by both, Student's t)."
 )
 RATERS_NOTE = "Intervals: {level} percentile bootstrap over items, at most {replicates} resamples."
 # Resamples for intervals of single raters; the work of one grows with raters and ratings.
@@ -61,7 +63,7 @@ def measure_crowd(study: CrowdStudy) -> Groups:
         "responsiveness": observed,
         "responsiveness_difference": difference,
         "evidence": _gather_evidence(study, observed, difference, raters),
-        "harshness_difference": _measure_harshness(study),
+        "harshness_difference": compare_harshness(study),
         "scale_use": scales,
         "cohesion": cohesive,
         "raters": raters,
@@ -91,7 +93,19 @@ def _gather_evidence(
         difference=difference if same_labels else None,
         raters=raters,
         doubts=_doubt_labels_and_raters(data),
+        remarks=_remark_clusters(study),
+        clustered=bool(data.cluster.size),
     )
+
+
+def _remark_clusters(study: CrowdStudy) -> list[str]:
+    """Clusters of items that the study names, and those that it may have left out."""
+    data, column = study.data, study.crowd.roles.cluster
+    remarks = describe_correlations(data.correlated_by, column, units="items")
+    if column is not None:
+        items, clusters = len(data.item.labels), len(np.unique(data.cluster))
+        remarks.append(describe_clusters(items, clusters, column, unit="item"))
+    return remarks
 
 
 def _doubt_labels_and_raters(data: CrowdData) -> list[str]:
@@ -119,9 +133,11 @@ def _measure_scale_use(study: CrowdStudy) -> xr.Dataset:
     return shown.assign(score_count=use["score_count"], reason=("group", np.array(reason)))
 
 
-def _measure_harshness(study: CrowdStudy) -> xr.Dataset:
+def compare_harshness(study: CrowdStudy) -> xr.Dataset:
     """Differences of mean scores between groups."""
     data, boot = study.data, study.spec.bootstrap
+    units = "clusters of items" if data.cluster.size else "items"
+    note = HARSHNESS_NOTE.format(level=format_percent(boot.level), units=units)
     return harshness_difference(
         data.score,
         item=data.item.codes,
@@ -129,7 +145,8 @@ def _measure_harshness(study: CrowdStudy) -> xr.Dataset:
         membership=study.score_counts.membership,
         min_raters=study.crowd.min_raters,
         level=boot.level,
-    ).assign_attrs(interval_note=HARSHNESS_NOTE.format(level=format_percent(boot.level)))
+        cluster=cluster_codes(study.score_counts.plurality, "item"),
+    ).assign_attrs(interval_note=note)
 
 
 def _measure_cohesion(study: CrowdStudy) -> xr.Dataset:
@@ -199,6 +216,7 @@ def _rater_scores(study: CrowdStudy) -> RaterScores:
         rater=data.rater.codes,
         label_count=labels.transpose("item", "unsafe").to_numpy(),
         cut=cut,
+        cluster=data.cluster,
         n_raters=len(data.rater.labels),
         n_scores=len(data.score_labels),
     )

@@ -1,19 +1,26 @@
 """Counts of a crowd's scores and labels, and the responsiveness that follows from them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.metrics.crowd import scores
-from sharpbayes.metrics.crowd.groups import assign_groups, assign_strata, shared_items
+from sharpbayes.metrics.crowd.groups import (
+    assign_groups,
+    assign_strata,
+    shared_clusters,
+    shared_items,
+)
 from sharpbayes.metrics.crowd.responsiveness import (
     responsiveness,
     severity_table,
     table_responsiveness,
 )
 from sharpbayes.metrics.crowd.scores import REPLICATE
+from sharpbayes.metrics.stats.clusters import CLUSTER
 from sharpbayes.spec.crowd import Crowd
 
 
@@ -41,7 +48,7 @@ class CrowdCounts(CrowdTally):
 
 def count_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray | None = None) -> CrowdCounts:
     """Count scores and labels, of the observed ratings or of others over (..., rating)."""
-    items, n_scores = list(data.item.labels), len(data.score_labels)
+    items, n_scores = _item_coords(data), len(data.score_labels)
     membership = assign_groups(data.rater_columns, spec.groups, n_raters=len(data.rater.labels))
     counts = scores.score_counts(
         xr.DataArray(data.score, dims="rating") if score is None else score,
@@ -49,8 +56,8 @@ def count_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray | None = None)
         rater=data.rater.codes,
         membership=membership,
         n_scores=n_scores,
-        n_items=len(items),
-    ).assign_coords(item=items)
+        n_items=len(data.item.labels),
+    ).assign_coords(items)
     labels, strata = count_labels(spec, data, counts), _stratify(spec, data)
     plurality = scores.plurality(counts)
     return CrowdCounts(n_scores, membership, strata, plurality, labels, counts)
@@ -62,7 +69,7 @@ def tally_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray) -> CrowdTally
     Several sets of ratings of the same raters, one after the other, are pooled. Labels by the crowd
     are the mean of all replicates.
     """
-    items, n_scores = list(data.item.labels), len(data.score_labels)
+    items, n_scores = _item_coords(data), len(data.score_labels)
     membership = assign_groups(data.rater_columns, spec.groups, n_raters=len(data.rater.labels))
     sets = score.sizes["rating"] // len(data.score)
     plurality, labels = scores.tally_scores(
@@ -71,20 +78,25 @@ def tally_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray) -> CrowdTally
         rater=np.tile(data.rater.codes, sets),
         membership=membership,
         n_scores=n_scores,
-        n_items=len(items),
+        n_items=len(data.item.labels),
         cut=spec.labels.cut if spec.labels.from_ == "crowd" else None,
     )
     by_crowd = spec.labels.from_ == "crowd"
-    labels = labels.assign_coords(item=items) if by_crowd else _given_labels(spec, data)
-    plurality, strata = plurality.assign_coords(item=items), _stratify(spec, data)
+    labels = labels.assign_coords(items) if by_crowd else _given_labels(spec, data)
+    plurality, strata = plurality.assign_coords(items), _stratify(spec, data)
     return CrowdTally(n_scores, membership, strata, plurality, labels)
+
+
+def _item_coords(data: CrowdData) -> dict[str, Any]:
+    """Labels of the items, and their clusters where the study names any."""
+    clusters = {CLUSTER: ("item", data.cluster)} if data.cluster.size else {}
+    return {"item": list(data.item.labels), **clusters}
 
 
 def _stratify(spec: Crowd, data: CrowdData) -> xr.DataArray:
     """Which item belongs to which stratum, (by, item)."""
-    items = list(data.item.labels)
-    strata = assign_strata(data.item_columns, spec.by, n_items=len(items))
-    return strata.assign_coords(item=items)
+    strata = assign_strata(data.item_columns, spec.by, n_items=len(data.item.labels))
+    return strata.assign_coords(_item_coords(data))
 
 
 def label_scores(groups: dict[str, xr.Dataset], data: CrowdData) -> dict[str, xr.Dataset]:
@@ -105,13 +117,11 @@ def count_labels(spec: Crowd, data: CrowdData, score_count: xr.DataArray) -> xr.
 
 def _given_labels(spec: Crowd, data: CrowdData) -> xr.DataArray:
     """Count labels (item, unsafe) of experts or of an item column."""
-    items = list(data.item.labels)
+    items = _item_coords(data)
     if spec.labels.from_ == "item":
-        return scores.item_label_counts(data.item_label).assign_coords(item=items)
-    label, item = data.expert_label, data.expert_item
-    return scores.expert_label_counts(label, item=item, n_items=len(items)).assign_coords(
-        item=items
-    )
+        return scores.item_label_counts(data.item_label).assign_coords(items)
+    label, item, n_items = data.expert_label, data.expert_item, len(data.item.labels)
+    return scores.expert_label_counts(label, item=item, n_items=n_items).assign_coords(items)
 
 
 def measure_responsiveness(
@@ -152,6 +162,14 @@ def count_shared_items(counts: CrowdTally) -> xr.DataArray:
         for x in (counts.plurality, counts.label_count)
     )
     return shared_items(plurality, labels, by=counts.strata)
+
+
+def count_independent_items(counts: CrowdCounts) -> xr.DataArray:
+    """Return how many items with a score and a label are independent, over (group, by).
+
+    Items of one cluster count once.
+    """
+    return shared_clusters(counts.plurality, counts.label_count, by=counts.strata)
 
 
 def tabulate_counts(

@@ -37,6 +37,8 @@ def crowd_evidence(
     difference: xr.Dataset | None = None,
     raters: xr.Dataset | None = None,
     doubts: Iterable[str] = (),
+    remarks: Iterable[str] = (),
+    clustered: bool = False,
 ) -> xr.Dataset:
     """Return the group ``evidence`` of a crowd: how many people and items stand behind its groups.
 
@@ -49,7 +51,9 @@ def crowd_evidence(
     the result, with ``few_labels (group)``; ``shared_items`` and ``shared_share (group, other)`` of
     the pairs with a ``difference``; and single ``raters`` who run against the labels, or give one
     score to everything, are among the sentences. ``doubts`` are limits of labels and raters that
-    groups do not show. ``long_scale (group)`` is where items are too few for the scale.
+    groups do not show, and the ``remarks`` given are among them too. ``long_scale (group)`` is
+    where items are too few for the scale. Where items are ``clustered``, which is 1 in the
+    attributes, ``labelled_items`` are clusters.
 
     >>> counts = xr.Dataset(
     ...     {"raters": ("group", [40, 6]), "items": (("group", "by"), [[90], [80]])},
@@ -71,17 +75,19 @@ def crowd_evidence(
     if difference is not None:
         evidence = evidence.assign(_share_items(difference.sel(by=ALL, drop=True)))
     evidence["long_scale"] = find_long_scales(responsiveness) & measured
+    flags = {"same_labels": int(same_labels)} | ({"clustered": 1} if clustered else {})
+    evidence = evidence.assign_attrs(flags)
     limits = [*doubts, *list_limits(evidence, responsiveness)]
     if not same_labels and int(measured.sum()) > 1:
         limits = [OTHER_LABELS, *limits]
-    remarks = [*_ungrouped(every["raters"])]
+    asides = [*remarks, *_ungrouped(every["raters"])]
     if raters is not None:
         # What is said of a whole group need not be said of its raters.
         is_said = "auc_roc_interval" in every and bool(runs_against(every, evidence).any())
         limits += [] if is_said else contrary_raters(raters)
-        remarks = [*constant_raters(raters), *remarks]
-    texts = {"limits": json.dumps([*limits, *remarks]), "remarks": json.dumps(remarks)}
-    return evidence.drop_attrs(deep=True).assign_attrs(texts, same_labels=int(same_labels))
+        asides = [*constant_raters(raters), *asides]
+    texts = {"limits": json.dumps([*limits, *asides]), "remarks": json.dumps(asides)}
+    return evidence.drop_attrs(deep=True).assign_attrs(texts | flags)
 
 
 def empty_scores(

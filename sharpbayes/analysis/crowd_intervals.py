@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.crowd_counts import count_independent_items
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.contrasts import contrasts, explain_untested
@@ -25,11 +26,11 @@ from sharpbayes.spec.crowd import CrowdLabels
 Measure = Callable[[xr.DataArray], xr.Dataset]
 
 INTERVAL_NOTE = (
-    "Intervals: {level}; they contain which items and which raters there are, each resampled "
+    "Intervals: {level}; they contain which {units} and which raters there are, each resampled "
     "within its group. Labels stay as they are. An interval is missing where resamples show "
     "no variance."
 )
-ITEMS_NOTE = "Intervals: {level}; they contain which items there are, with these raters."
+ITEMS_NOTE = "Intervals: {level}; they contain which {units} there are, with these raters."
 # Separates the random stream of the half rows from that of the items.
 HALF_ROWS = 0x3C6EF372
 
@@ -55,7 +56,8 @@ def measure_intervals(
         resample_raters(runs, measure, seed=study.spec.seed, single_ratings=single_ratings)
         for single_ratings in (False, True)
     )
-    sizes = {"n_items": observed["items"].astype(float), "n_raters": observed["raters"] + 0.0}
+    clusters = count_independent_items(study.score_counts)
+    sizes = {"n_items": clusters.astype(float), "n_raters": observed["raters"] + 0.0}
     intervals, items_alone, added = {}, {}, {}
     for name in names:
         resampled = [data[name] for data in (items, raters, ratings)]
@@ -73,17 +75,18 @@ def measure_intervals(
         items_alone[f"{name}_interval"] = _with_bound(value, alone)
     difference = _compare_groups(
         study,
-        observed,
+        observed.assign(clusters=clusters),
         items[compared],
         rater_variance=xr.Dataset(added),
         size_effect=_size_effects(study, runs, measure, observed[compared]),
     )
-    note = {"interval_note": INTERVAL_NOTE.format(level=format_percent(boot.level))}
+    units, level = "clusters of items" if study.data.cluster.size else "items", boot.level
+    note = {"interval_note": INTERVAL_NOTE.format(level=format_percent(level), units=units)}
     return (
         observed.assign(intervals).assign_attrs(note),
         difference.assign_attrs(note),
         observed.assign(items_alone).assign_attrs(
-            interval_note=ITEMS_NOTE.format(level=format_percent(boot.level))
+            interval_note=ITEMS_NOTE.format(level=format_percent(level), units=units)
         ),
     )
 
@@ -107,7 +110,7 @@ def _compare_groups(
         resampled,
         rater_variance=rater_variance,
         raters=raters,
-        items=observed["items"],
+        items=observed["clusters"],
         level=study.spec.bootstrap.level,
         size_effect=size_effect,
         comparable=shared >= max(min_items, 1),

@@ -25,7 +25,8 @@ def list_limits(evidence: xr.Dataset, responsiveness: xr.Dataset) -> Iterator[st
     """Yield what the evidence of a crowd cannot carry, the gravest first."""
     measured = responsiveness["hm"].sel(by=ALL, drop=True).notnull()
     if "labelled_items" in evidence:
-        yield from _few_labels(evidence["labelled_items"].isel(group=measured.to_numpy()))
+        labelled = evidence["labelled_items"].isel(group=measured.to_numpy())
+        yield from _few_labels(labelled, clustered=bool(evidence.attrs.get("clustered")))
     yield from _long_scale(responsiveness, measured)
     if "shared_share" in evidence:
         yield from _other_items(evidence)
@@ -60,14 +61,14 @@ def _long_scale(responsiveness: xr.Dataset, measured: xr.DataArray) -> Iterator[
         )
 
 
-def _few_labels(labelled: xr.DataArray) -> Iterator[str]:
-    """Groups with so few items of a label that no interval holds."""
+def _few_labels(labelled: xr.DataArray, *, clustered: bool) -> Iterator[str]:
+    """Groups with so few items of a label, or clusters of them, that no interval holds."""
     fewest = labelled.min("unsafe").to_series()
     few = fewest[fewest < FEW_LABELS]
     if ALL in few.index:
         counts = {name: int(labelled.sel(group=ALL, unsafe=u)) for u, name in UNSAFE.items()}
         texts = [
-            f"only {format_count(count, 'item')} {'is' if count == 1 else 'are'} labelled {name}"
+            f"only {_count_labelled(count, name, clustered=clustered)}"
             for name, count in counts.items()
             if count < FEW_LABELS
         ]
@@ -75,10 +76,23 @@ def _few_labels(labelled: xr.DataArray) -> Iterator[str]:
         yield f"{text[0].upper()}{text[1:]}: intervals do not hold."
     elif few.size:
         listed = join_names([f"{group} ({count:.0f})" for group, count in few.items()])
+        units = "clusters with items" if clustered else "items"
         yield (
-            f"Groups with fewer than {FEW_LABELS} items of one of both labels: {listed}. Their "
+            f"Groups with fewer than {FEW_LABELS} {units} of one of both labels: {listed}. Their "
             "intervals do not hold."
         )
+
+
+def _count_labelled(count: int, label: str, *, clustered: bool) -> str:
+    """Return how many items, or clusters, have a label.
+
+    >>> _count_labelled(3, "unsafe", clustered=True)
+    '3 clusters have items that are labelled unsafe'
+    """
+    if clustered:
+        verb = "has" if count == 1 else "have"
+        return f"{format_count(count, 'cluster')} {verb} items that are labelled {label}"
+    return f"{format_count(count, 'item')} {'is' if count == 1 else 'are'} labelled {label}"
 
 
 def _other_items(evidence: xr.Dataset) -> Iterator[str]:
@@ -148,12 +162,14 @@ def contrary_raters(raters: xr.Dataset) -> Iterator[str]:
     """Yield how many raters score items that are labelled unsafe lower than others.
 
     Without any relation Spearman's rho of n items has the variance 1 / (n - 1) over all orders of
-    the scores, ties or not. One-sided, corrected by Bonferroni over the raters.
+    the scores, ties or not; n counts ``clusters`` where items have any. One-sided, corrected by
+    Bonferroni over the raters.
     """
     rho = raters["spearman"].to_series().dropna()
     if not rho.size:
         return
-    z = rho * np.sqrt(raters["items"].to_series()[rho.index] - 1)
+    number = raters.get("clusters", raters["items"]).to_series()[rho.index]
+    z = rho * np.sqrt(number - 1)
     contrary = rho.index[z < NormalDist().inv_cdf(SIGNIFICANCE_LEVEL / rho.size)]
     if contrary.size:
         verb, reading = ("runs", "it reads") if contrary.size == 1 else ("run", "they read")

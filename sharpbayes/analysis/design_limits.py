@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
+from sharpbayes.data.crowd import LABELS
 from sharpbayes.data.intraclass import describe_correlations
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.errors import format_count, join_names
@@ -58,13 +59,18 @@ def _crowd_limits(study: CrowdStudy) -> Iterator[tuple[str, str]]:
     if few:
         groups = f"Groups of fewer than {FEW_RATERS} raters: {join_names(few)}"
         yield "raters", f"{groups}. Their numbers will say little about others of the group."
+    column = study.crowd.roles.cluster
+    for text in describe_correlations(study.data.correlated_by, column, units="items"):
+        yield "clusters", text
     if study.crowd.labels.from_ == "item":
-        labels = study.data.item_label
-        counts = {"safe": int((labels == 0).sum()), "unsafe": int((labels == 1).sum())}
+        labels, cluster = study.data.item_label, study.data.cluster
+        units = cluster if cluster.size else np.arange(labels.size)
+        counts = {name: len(np.unique(units[labels == n])) for n, name in enumerate(LABELS)}
         rare = [f"{n} {name}" for name, n in counts.items() if n < FEW_LABELS]
         if rare:
             few_of = f"with fewer than {FEW_LABELS} of a label intervals do not hold"
-            yield "labels", f"Items by label: {join_names(rare)}; {few_of}."
+            counted = "Clusters of items" if cluster.size else "Items"
+            yield "labels", f"{counted} by label: {join_names(rare)}; {few_of}."
 
 
 def _count_raters(study: CrowdStudy) -> dict[str, int]:

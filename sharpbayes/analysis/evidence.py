@@ -10,9 +10,8 @@ from sharpbayes.analysis.tolerance import limits_tails
 from sharpbayes.analysis.tolerance_evidence import restrict_verdicts
 from sharpbayes.analysis.unequal_judges import count_trials
 from sharpbayes.analysis.unseen_ends import unseen_ends
-from sharpbayes.data.intraclass import describe_correlations
+from sharpbayes.data.intraclass import describe_clusters, describe_correlations
 from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
-from sharpbayes.errors import format_count
 from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers, saturation, ties
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.sweeps import epsilon_sweep
@@ -105,10 +104,8 @@ def _remark_clusters(evidence: xr.Dataset, panel: Panel) -> list[str]:
     """Return the sentence on clusters of prompts, if there are any."""
     if "clusters" not in evidence.attrs:
         return []
-    prompts = format_count(int(evidence["prompts"].max()), "prompt")
-    clusters = format_count(evidence.attrs["clusters"], "cluster")
-    together = "prompts of one cluster are resampled together"
-    return [f"{prompts} are in {clusters} by {panel.roles.cluster!r}: {together}."]
+    numbers = int(evidence["prompts"].max()), int(evidence.attrs["clusters"])
+    return [describe_clusters(*numbers, str(panel.roles.cluster), unit="prompt")]
 
 
 def _remark_own_judges(share: xr.DataArray, panel: Panel) -> list[str]:

@@ -9,12 +9,14 @@ import xarray as xr
 
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.errors import format_list, join_names
+from sharpbayes.metrics.stats.clusters import CLUSTER, cluster_codes
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 
 # A weaker relation between two experts is not said, however many items show it.
 MAX_PHI = -0.3
 # Items that two experts both labelled, at least.
 MIN_SHARED = 10
+DIMS = ("expert", "other")
 # More pairs of experts than these are counted and not named.
 MAX_PAIRS = 3
 
@@ -26,8 +28,9 @@ def expert_agreement(label: xr.DataArray) -> xr.Dataset:
 
     Of labels 0 and 1 over (expert, item), missing where there is none, these are ``phi`` in
     [-1, 1], Pearson's correlation of the labels of the items that both labelled, and ``shared``,
-    the number of these, over (expert, other). Phi is NaN for fewer than 10 of them, on the
-    diagonal, and where an expert gives all of them one label.
+    the number of these, over (expert, other); ``independent`` is of how many clusters they are,
+    where items have any (:mod:`sharpbayes.metrics.stats.clusters`), else the same. Phi is NaN for
+    fewer than 10 of them, on the diagonal, and where an expert gives all of them one label.
 
     Source: Yule 1912.
 
@@ -39,13 +42,18 @@ def expert_agreement(label: xr.DataArray) -> xr.Dataset:
     labels = label.transpose("expert", "item").to_numpy().astype(float)
     given = ~np.isnan(labels)
     shared = given.astype(int) @ given.T.astype(int)
-    phi = np.full(shared.shape, np.nan)
+    phi, independent = np.full(shared.shape, np.nan), shared.copy()
+    clusters = cluster_codes(label, "item")
     for first, second in combinations(range(len(labels)), 2):
         both = labels[[first, second]][:, given[first] & given[second]]
         if shared[first, second] >= MIN_SHARED and (np.ptp(both, axis=1) > 0).all():
             phi[first, second] = phi[second, first] = np.corrcoef(both)[0, 1]
-    names, dims = label["expert"].to_numpy(), ("expert", "other")
-    return xr.Dataset({"phi": (dims, phi), "shared": (dims, shared)}, dict.fromkeys(dims, names))
+        if clusters is not None:
+            number = len(np.unique(clusters[given[first] & given[second]]))
+            independent[first, second] = independent[second, first] = number
+    numbers = {"phi": phi, "shared": shared, "independent": independent}
+    coords = dict.fromkeys(DIMS, label["expert"].to_numpy())
+    return xr.Dataset({name: (DIMS, values) for name, values in numbers.items()}, coords)
 
 
 def tabulate_labels(data: CrowdData) -> xr.DataArray:
@@ -54,19 +62,20 @@ def tabulate_labels(data: CrowdData) -> xr.DataArray:
     labels = np.full((len(names), len(data.item.labels)), np.nan)
     if data.expert is not None:
         labels[data.expert.codes, data.expert_item] = data.expert_label
-    return xr.DataArray(labels, {"expert": list(names)}, ("expert", "item"))
+    clusters = {CLUSTER: ("item", data.cluster)} if data.cluster.size else {}
+    return xr.DataArray(labels, {"expert": list(names), **clusters}, ("expert", "item"))
 
 
 def contrary_experts(agreement: xr.Dataset) -> Iterator[str]:
     """Yield which experts call safe what others call unsafe, beyond chance.
 
-    Of n items without any relation phi has the standard error 1 / sqrt(n). One-sided, corrected by
-    Bonferroni over the pairs of experts.
+    Of n independent items without any relation phi has the standard error 1 / sqrt(n). One-sided,
+    corrected by Bonferroni over the pairs of experts.
     """
-    phi, shared = (agreement[name].transpose("expert", "other") for name in ("phi", "shared"))
+    phi, number = (agreement[name].transpose(*DIMS) for name in ("phi", "independent"))
     pairs = max(int(phi.notnull().sum()) // 2, 1)
     bound = NormalDist().inv_cdf(SIGNIFICANCE_LEVEL / pairs)
-    contrary = ((phi <= MAX_PHI) & (phi * shared**0.5 < bound)).to_numpy()
+    contrary = ((phi <= MAX_PHI) & (phi * number**0.5 < bound)).to_numpy()
     if not contrary.any():
         return
     names = agreement["expert"].to_numpy().astype(str)

@@ -51,7 +51,11 @@ def _pack_crowd(data: CrowdData) -> xr.Dataset:
     }
     for unit, of_unit in (("item", data.item_columns), ("rater", data.rater_columns)):
         variables |= {f"{unit}:{encode_column(n)}": (unit, x) for n, x in of_unit.items()}
-    columns = {"item_label": data.item_label, "item_text": data.item_text}
+    columns: dict[str, NDArray[np.generic]] = {
+        "item_label": data.item_label,
+        "item_text": data.item_text,
+        "item_cluster": data.cluster,
+    }
     variables |= {name: ("item", values) for name, values in columns.items() if values.size}
     coords = {"item": list(data.item.labels), "rater": list(data.rater.labels)}
     if data.expert is not None:
@@ -71,6 +75,9 @@ def _unpack_crowd(group: xr.Dataset) -> CrowdData:
     def column(name: str) -> Factor:
         return Factor(tuple(map(str, group[name].to_numpy())), group[f"{name}_code"].to_numpy())
 
+    def texts(name: str) -> NDArray[np.str_]:
+        return group[name].to_numpy().astype(str) if name in group else np.empty(0, np.str_)
+
     no_labels = np.empty(0, np.int16)
     return CrowdData(
         score=group["score"].to_numpy(),
@@ -83,9 +90,8 @@ def _unpack_crowd(group: xr.Dataset) -> CrowdData:
         expert=column("expert") if "expert_code" in group else None,
         expert_label=group["expert_label"].to_numpy(),
         item_label=group["item_label"].to_numpy() if "item_label" in group else no_labels,
-        item_text=group["item_text"].to_numpy().astype(str)
-        if "item_text" in group
-        else no_labels.astype(str),
+        item_text=texts("item_text"),
+        cluster=texts("item_cluster"),
         time=None,
         counts={},
         numbers=unpack_numbers(group),

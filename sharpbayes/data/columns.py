@@ -291,6 +291,15 @@ def join_columns(
     return values
 
 
+def name_clusters(values: Texts, labels: Sequence[str]) -> Texts:
+    """Return the cluster of each unit; a unit without a value is one of its own, by its label.
+
+    >>> name_clusters(np.array(["s", "s", ""]), ["a", "b", "c"]).tolist()
+    ['s', 's', 'c']
+    """
+    return np.where(values == "", np.array(labels, dtype=np.str_), values)
+
+
 def join_texts(name: str | None, *, owner: Factor, table: pd.DataFrame, **source: Any) -> Texts:
     """Return the shortened text of every label of its owner; empty where the study names no column.
 

@@ -15,13 +15,15 @@ from sharpbayes.data.columns import (
     ColumnParser,
     check_side_tables,
     join_columns,
-    join_texts,
     make_factor,
     rename_labels,
     take_chunked,
 )
 from sharpbayes.data.covariates import Covariate, UnitNumbers, spread_numbers
-from sharpbayes.data.ledger import list_names
+from sharpbayes.data.crowd_items import read_items
+from sharpbayes.data.expert_labels import ExpertTable, read_expert_table
+from sharpbayes.data.intraclass import intraclass_correlations, mean_item_scores
+from sharpbayes.data.ledger import list_names, list_uses
 from sharpbayes.data.numeric_columns import read_numbers
 from sharpbayes.data.ratings import Codes, Factor, Ratings, Scores, append_codes, fill_design
 from sharpbayes.data.readers.bounds import CELL, COPIES, take_memory
@@ -31,9 +33,10 @@ from sharpbayes.data.readers.paths import find_files
 from sharpbayes.data.readers.text_table import apply_dialect
 from sharpbayes.data.variable_names import encode_column
 from sharpbayes.errors import DataError, Diagnostic
-from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
+from sharpbayes.spec.crowd import Crowd, ItemLabels
 
 SCALE, LABEL, ITEM_LABEL, RATER = "score", "label", "item_label", "rater"
+CLUSTER = "cluster"
 LABELS = ("safe", "unsafe")
 # What may have a number; single ratings are last.
 UNITS = (("item",), ("rater",))
@@ -56,6 +59,9 @@ class CrowdData:
         expert: Expert of each label; None without experts.
         expert_label: Each expert label, 0 or 1; empty without experts.
         item_label: Label 0 or 1 of every item, -1 where missing; empty unless it is a column.
+        cluster: Cluster of every item; empty where items are independent.
+        correlated_by: Columns without a role by which items score alike, with the intraclass
+            correlation of their mean scores.
         item_text: Text of every item, shortened; empty without a column of texts.
         numbers: Numeric columns that a model names, of items, raters or ratings.
         missing_by_rater: Number of empty scores of every rater; empty where it is not known.
@@ -77,6 +83,8 @@ class CrowdData:
     time: NDArray[np.float64] | None
     counts: dict[str, int]
     item_text: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
+    cluster: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
+    correlated_by: dict[str, float] = field(default_factory=dict)
     numbers: dict[str, UnitNumbers] = field(default_factory=dict)
     missing_by_rater: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -97,7 +105,7 @@ def read_crowd(
     """
     problems: list[Diagnostic] = []
     with DataError.collect(problems):
-        labels = _read_expert_table(crowd, base, as_design=as_design)
+        labels = read_expert_table(crowd, base, as_design=as_design)
     with DataError.collect(problems):
         data = _read_ratings(crowd, base, numeric, as_design=as_design)
     DataError.raise_any(problems)
@@ -122,36 +130,40 @@ def _read_ratings(
     of_items |= {"table": table, "base": base}
     of_raters = of_items | {"owner": rater, "side": crowd.raters, "unit": "rater"}
     with collect():
-        item_columns = join_columns(list(crowd.by), parser=make_parser(), **of_items)
+        items = read_items(crowd, make_parser, of_items)
     with collect():
         groups = _list_group_columns(crowd)
         rater_columns = join_columns(groups, parser=make_parser(), **of_raters)
-    with collect():
-        item_text = join_texts(crowd.roles.text, parser=make_parser(), **of_items)
-    with collect():
-        item_label = _read_item_label(crowd, make_parser(), of_items)
     with collect():
         owners = {"item": item, "rater": rater}
         read = partial(read_numbers, numeric, table, owners, UNITS, sides=sides, base=base)
         numbers = read(parser=make_parser(), rows=kept)
     DataError.raise_any(problems)
+    correlated_by = intraclass_correlations(
+        table,
+        item,
+        partial(mean_item_scores, score, item, rater),
+        list_uses(crowd, numeric=numeric),
+        cluster=items["cluster"] if items["cluster"].size else None,
+        side=crowd.items,
+        base=base,
+    )
     del rows, table, of_items, of_raters, read
     return CrowdData(
         score=take_chunked(score, kept),
         item=Factor(item.labels, take_chunked(item.codes, kept)),
         rater=Factor(rater.labels, take_chunked(rater.codes, kept)),
         score_labels=crowd.scale.labels,
-        item_columns=item_columns,
         rater_columns=rater_columns,
         expert_item=np.empty(0, np.int32),
         expert=None,
         expert_label=np.empty(0, np.int16),
-        item_label=item_label,
         time=None if time is None else time[kept],
-        counts=counts | {"labels": int((item_label >= 0).sum())},
-        item_text=item_text,
+        counts=counts | {"labels": int((items["item_label"] >= 0).sum())},
+        correlated_by=correlated_by,
         numbers=numbers,
         missing_by_rater=np.bincount(rater.codes[score < 0], minlength=len(rater.labels)),
+        **items,
     )
 
 
@@ -192,27 +204,15 @@ def _read_rows(
     return _Rows(table, score, time, item, rater, kept, counts)
 
 
-def _read_item_label(crowd: Crowd, parser: ColumnParser, of_items: dict[str, Any]) -> Scores:
-    """Read the label of every item from a column of items; empty where labels come from people."""
-    if not isinstance(crowd.labels, ItemLabels):
-        return np.empty(0, np.int16)
-    name = crowd.labels.column
-    side = None if name in of_items["table"].columns else crowd.items
-    values = join_columns([name], parser=parser, **(of_items | {"side": side}))[name]
-    label = parser.parse_labels(pd.Series(values, name=name), crowd.labels.unsafe)
-    parser.raise_problems()
-    return label
-
-
 def _read_ratings_table(crowd: Crowd, base: Path, numeric: Sequence[str]) -> pd.DataFrame:
     """Read the table of ratings; of Parquet only the columns of the study, batch by batch."""
-    named = crowd.roles.model_dump(exclude_none=True, exclude={"text"})
+    named = crowd.roles.model_dump(exclude_none=True, exclude={"text", "cluster"})
     roles = [(role, name) for role, names in named.items() for name in list_names(names)]
     paths = find_files(base, crowd.data)
     if crowd.layout == "table" and all(path.suffix == PARQUET for path in paths):
         labels = [crowd.labels.column] if isinstance(crowd.labels, ItemLabels) else []
-        texts = [crowd.roles.text] if crowd.roles.text is not None else []
-        columns = [*_list_group_columns(crowd), *crowd.by, *labels, *texts, *numeric]
+        optional = [x for x in (crowd.roles.text, crowd.roles.cluster) if x is not None]
+        columns = [*_list_group_columns(crowd), *crowd.by, *labels, *optional, *numeric]
         table = read_selected(base, crowd.data, paths, roles=roles, columns=columns)
         return apply_dialect(table, crowd.dialect)
     return read_table(base, crowd.data, crowd.layout, dialect=crowd.dialect, roles=roles)
@@ -261,31 +261,7 @@ def _list_group_columns(crowd: Crowd) -> list[str]:
     return list(dict.fromkeys(column for grouping in crowd.groups for column in grouping))
 
 
-class _ExpertTable(NamedTuple):
-    """Item, expert and label of each row of a table of experts, and what names its problems."""
-
-    item: pd.Series
-    expert: pd.Series
-    label: Scores
-    parser: ColumnParser
-
-
-def _read_expert_table(crowd: Crowd, base: Path, *, as_design: bool) -> _ExpertTable | None:
-    """Read the labels of experts, of whatever items; None where labels come from elsewhere."""
-    if not isinstance(crowd.labels, ExpertLabels):
-        return None
-    file, roles = crowd.labels, crowd.labels.roles
-    parser = ColumnParser(base / file.data, file.dialect)
-    table = read_table(base, file.data, dialect=file.dialect, roles=roles.model_dump().items())
-    table = rename_labels(table, file, base / file.data)
-    label = parser.parse_labels(table[roles.label], file.unsafe)
-    label = fill_design(label) if as_design else label
-    parser.check_duplicates(table[[roles.item, roles.expert]], record="a label")
-    parser.raise_problems()
-    return _ExpertTable(table[roles.item], table[roles.expert], label, parser)
-
-
-def _add_expert_labels(data: CrowdData, given: _ExpertTable) -> CrowdData:
+def _add_expert_labels(data: CrowdData, given: ExpertTable) -> CrowdData:
     """Add each label of an item that the crowd rated."""
     code = pd.Index(data.item.labels).get_indexer(pd.Index(given.item))
     if (code < 0).all():
@@ -342,6 +318,7 @@ def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratin
         f"group:{n}": (data.rater_columns[n], data.rater) for n in _list_group_columns(crowd)
     }
     columns |= {name: (data.item_columns[name], data.item) for name in crowd.by}
+    columns |= {CLUSTER: (data.cluster, data.item)} if data.cluster.size else {}
     spread = {name: spread_factor(values, owner) for name, (values, owner) in columns.items()}
     factors |= {name: factor for name, factor in spread.items() if factor.labels}
     if data.item_label.size:
@@ -357,7 +334,8 @@ def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratin
     item = Factor(data.item.labels, data.expert_item)
     raters = (*data.rater.labels, *(f"expert {name}" for name in data.expert.labels))
     labels = {"rater": raters, "scale": (SCALE, LABEL)}
-    codes = {name: spread_factor(v, item).codes for name, v in data.item_columns.items()}
+    of_items = data.item_columns | ({CLUSTER: data.cluster} if data.cluster.size else {})
+    codes = {name: spread_factor(v, item).codes for name, v in of_items.items()}
     codes |= {
         "item": data.expert_item,
         "rater": data.expert.codes + len(data.rater.labels),

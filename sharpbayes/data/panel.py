@@ -18,10 +18,11 @@ from sharpbayes.data.columns import (
     join_columns,
     join_texts,
     make_factor,
+    name_clusters,
     rename_labels,
 )
 from sharpbayes.data.covariates import Covariate, UnitNumbers, spread_numbers
-from sharpbayes.data.intraclass import intraclass_correlations
+from sharpbayes.data.intraclass import intraclass_correlations, mean_scores
 from sharpbayes.data.ledger import list_uses
 from sharpbayes.data.missing_reasons import count_reasons
 from sharpbayes.data.numeric_columns import read_numbers
@@ -98,7 +99,7 @@ def read_panel(
     correlated_by = intraclass_correlations(
         table,
         factors["prompt"],
-        ratings,
+        partial(mean_scores, ratings),
         list_uses(panel, numeric=numeric),
         cluster=prompt_columns.get("cluster"),
         side=panel.prompts,
@@ -237,7 +238,10 @@ def _read_prompts(panel: Panel, of_prompts: dict[str, Any]) -> dict[str, NDArray
         if isinstance(indicator.reverse, dict):
             wanted |= {name: name for name in indicator.reverse}
     values = join_columns(list(wanted.values()), **of_prompts)
-    return {name: values[column] for name, column in wanted.items()}
+    read = {name: values[column] for name, column in wanted.items()}
+    if "cluster" in read:
+        read["cluster"] = name_clusters(read["cluster"], of_prompts["owner"].labels)
+    return read
 
 
 def _read_numbers(

@@ -26,6 +26,7 @@ from sharpbayes.bayes.predict.replication import (
 from sharpbayes.bayes.predict.smoothed_bootstrap import replace_levels
 from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import current_map
+from sharpbayes.metrics.stats.clusters import number_clusters
 from sharpbayes.posterior.prompt_population import PromptPopulation, one_population
 
 Categories = dict[str, NDArray[np.integer]]
@@ -96,11 +97,11 @@ class ReplicateDraws:
         """Numbers of chains and of draws."""
         return self.predictive.sizes["chain"], self.predictive.sizes["draw"]
 
-    def cluster_units(self, size: int, dim: str) -> Index:
-        """Return the number of the cluster of each of so many units: its own but of prompts."""
+    def cluster_units(self, units: xr.DataArray, dim: str) -> Index:
+        """Return the number of the cluster of each unit; its own where units are independent."""
         if dim == "prompt" and self.population is not None:
             return self.population.cluster
-        return np.arange(size)
+        return number_clusters(units, dim)
 
     def replicate_anew(
         self, posterior: xr.Dataset | None = None, *, stream: int, design: Design | None = None
@@ -250,9 +251,9 @@ class Block:
     def unit_weights(self, units: xr.DataArray, dim: str) -> xr.DataArray:
         """Return Bayesian bootstrap weights over (draw, ``dim``): n Dirichlet(1, ..., 1).
 
-        Prompts of one cluster have one weight.
+        Units of one cluster have one weight.
         """
-        codes = self.draws.cluster_units(units.sizes[dim], dim)
+        codes = self.draws.cluster_units(units, dim)
         weights = np.empty((self.size, units.sizes[dim]))
         for row, draw in enumerate(range(self.start, self.stop)):
             gamma = self.rng(UNIT_STREAM, draw).gamma(1.0, size=int(codes.max()) + 1)[codes]

@@ -169,7 +169,7 @@ def larger_studies(
 
 def _more_units(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.DataArray]]:
     """Return criteria, by weights file and multiple: replicated studies pooled, units weighted."""
-    dim, units = metrics.unit, metrics.unit_labels.size
+    dim, units = metrics.unit, metrics.unit_labels
 
     def measure_chain(chain: int) -> list[list[xr.DataArray]]:
         blocks = [metrics.unit_tables(block) for block in draws.blocks() if block.chain == chain]

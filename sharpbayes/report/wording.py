@@ -121,7 +121,9 @@ def resampled_units(results: xr.DataTree) -> tuple[str, ...]:
     ('items', 'raters')
     """
     if "profile_interval" not in results:
-        return "items", "raters"
+        attrs = results["responsiveness"].attrs if "responsiveness" in results else {}
+        clustered = "clusters of items" in str(attrs.get("interval_note", ""))
+        return "clusters of items" if clustered else "items", "raters"
     note = str(results["profile_interval"].attrs.get("interval_note", ""))
     prompts = "clusters of prompts" if "clusters of prompts" in note else "prompts"
     return (prompts, "generations") if "and of generations" in note else (prompts,)

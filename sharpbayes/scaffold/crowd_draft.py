@@ -8,17 +8,20 @@ import pandas as pd
 from sharpbayes.data.readers.label_studio import FACTS
 from sharpbayes.errors import DataError, Diagnostic, format_list
 from sharpbayes.scaffold import harm, inference
-from sharpbayes.scaffold.column_names import holds_lists, is_named_score, last_word, quote
+from sharpbayes.scaffold.column_names import WORDS, holds_lists, is_named_score, last_word, quote
 from sharpbayes.scaffold.drafts import OVER_SPAN, Draft
 from sharpbayes.scaffold.indicators import list_likely_scores
-from sharpbayes.scaffold.inference import infer_scale, list_scores
+from sharpbayes.scaffold.inference import infer_scale, is_constant, list_scores
 from sharpbayes.scaffold.labels import LABELS, choose_labels, find_unsafe, list_label_columns
 from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.prompts import CLUSTERS
 from sharpbayes.spec.crowd import MODEL_OF_LABELS, NOBODY_OUTSIDE
 
 MAX_NAMES = 5
 LISTS = "lists in {} do not say whose scores they are: write a row for each score"
 MODELS = "name these with {}model=COLUMN, or give a file for each model"
+# What a column of clusters of items is called: turns of one conversation, images of one prompt.
+CLUSTER_WORDS = {*WORDS["cluster"], "prompt", "conversation", "dialogue", "thread"}
 CROWD_ROLES = ("item", "rater", "score")
 
 
@@ -44,6 +47,10 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
         if side is not main:
             crowd[f"{role}s"] = side.source | {"key": roles[role]}
             draft.assume(f"crowd.{role}s", *side.assumptions)
+    if "cluster" not in roles and (cluster := _find_cluster(tables["item"].data, data, roles)):
+        roles["cluster"] = cluster
+        draft.assume("crowd.roles", CLUSTERS.format("items", quote(cluster)))
+    crowd["roles"] = crowd["roles"] | {x: roles[x] for x in ("cluster",) if x in roles}
     crowd["scale"] = scale = decided.get("scale") or _infer_scores(draft, data[roles["score"]])
     named = [*list_label_columns([data, tables["item"].data], roles)]
     if not labels:
@@ -65,6 +72,23 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     model = MODEL_OF_LABELS.get(str(labels.get("from")), MODEL_OF_LABELS["crowd"])
     draft.comment("crowd.fit", f'fit = "{model}"')
     return draft.finish(main.name, crowd | decided, "crowd")
+
+
+def _find_cluster(items: pd.DataFrame, ratings: pd.DataFrame, roles: Mapping[str, str]) -> str:
+    """Return the column that is named as a cluster and groups items; empty without one.
+
+    >>> table = pd.DataFrame({"image": list("abcd"), "prompt": list("xxyy")})
+    >>> _find_cluster(table, table, {"item": "image"})
+    'prompt'
+    """
+    item = roles["item"]
+    for table in (items, ratings):
+        names = [str(name) for name in table.columns if name not in roles.values()]
+        for name in (name for name in names if last_word(name) in CLUSTER_WORDS):
+            number = table[name].nunique()
+            if is_constant(table, name, item) and 1 < number <= table[item].nunique() / 2:
+                return name
+    return ""
 
 
 def _explain_missing(option: str, main: LogTable) -> Iterator[tuple[str, str]]:

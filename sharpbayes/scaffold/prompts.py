@@ -1,4 +1,4 @@
-"""The prompt of a panel where no column is named as it, and other columns of its prompts."""
+"""The prompt of a panel, or the item of a crowd, that no column is named as, and their clusters."""
 
 from collections.abc import Iterator, Mapping
 
@@ -18,7 +18,7 @@ FINER = (
     "column that is named so repeat"
 )
 CLUSTERS = (
-    "prompts with the same {} are resampled together, as a cluster; leave the role out where they "
+    "{} with the same {} are resampled together, as a cluster; leave the role out where they "
     "are as independent as others"
 )
 
@@ -84,6 +84,28 @@ def find_finer_prompt(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
     return name if name and is_constant(data, named, name) else ""
 
 
+def settle_item(data: pd.DataFrame, roles: dict[str, str], declared: Mapping[str, str]) -> None:
+    """Give the role of the item to a finer column where raters repeat the one that is named so.
+
+    Each rater has one row for each of its values, and each of them has one of the named column,
+    which groups the items then. Roles that are declared stay.
+
+    >>> table = pd.DataFrame({"prompt": list("xxxx"), "image": list("abab"), "rater": list("rrss")})
+    >>> roles = {"item": "prompt", "rater": "rater"}
+    >>> settle_item(table, roles, {})
+    >>> roles["item"]
+    'image'
+    """
+    named, rater = roles.get("item"), roles.get("rater")
+    if "item" in declared or not named or not rater or not data.duplicated([named, rater]).any():
+        return
+    free = [str(name) for name in data.columns if name not in roles.values()]
+    free = [name for name in free if not (MEASURES - {"id"}) & {*split_name(name)}]
+    finer = [x for x in free if _is_prompt(data, x, [rater]) and is_constant(data, named, x)]
+    if finer:
+        roles["item"] = max(finer, key=lambda name: data[name].nunique())
+
+
 def _is_prompt(data: pd.DataFrame, name: str, key: list[str]) -> bool:
     """Tell whether a column is filled, has one row of each key, and values that are shared.
 
@@ -117,6 +139,6 @@ def settle_columns(data: pd.DataFrame, roles: dict[str, str]) -> Iterator[str]:
     if cluster is None:
         return
     if 1 < data[cluster].nunique() <= data[prompt].nunique() / 2:
-        yield CLUSTERS.format(quote(cluster))
+        yield CLUSTERS.format("prompts", quote(cluster))
     else:
         del roles["cluster"]

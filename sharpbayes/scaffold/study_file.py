@@ -41,11 +41,12 @@ from sharpbayes.scaffold.panel_draft import (
     find_only_model,
     leave_out_unlabelled,
 )
-from sharpbayes.scaffold.prompts import FINER, settle_prompt
+from sharpbayes.scaffold.prompts import FINER, settle_item, settle_prompt
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
 from sharpbayes.scaffold.score_columns import melt_scores, name_sheets
+from sharpbayes.spec.base import Spec
 from sharpbayes.spec.dialect import Dialect
-from sharpbayes.spec.roles import CROWD_LOGS
+from sharpbayes.spec.roles import CROWD_LOGS, CrowdRoles
 from sharpbayes.storage.files import write_text
 
 # Judges by these names are likely people; groups of them would be a crowd.
@@ -190,10 +191,21 @@ def _draft_table(
     answers = None if is_crowd else find_only_model(panel, crowd.roles.get("item", ""))
     if answers is not None:
         return draft_panel(draft, answers, copy)
+    refuse_roles(roles, CrowdRoles, "crowd")
+    crowd = replace(crowd, roles={**crowd.roles, **roles})
     siblings = [table for table in read_siblings() if table.label != main.label]
     crowd = replace(crowd, name=copy, dialect=Dialect()) if crowd.is_rewritten else crowd
     _doubt_crowd(draft, crowd, roles)
     return draft_crowd(draft, crowd, siblings)
+
+
+def refuse_roles(declared: Mapping[str, str], roles: type[Spec], kind: str) -> None:
+    """Raise SpecError where a role was declared that studies of a kind do not have."""
+    others = [role for role in declared if role not in roles.model_fields]
+    if others:
+        known = ", ".join(role for role in ROLES if role in roles.model_fields)
+        message = f"this table is taken as a {kind}, which has no such role; its roles are {known}"
+        raise SpecError.at("init --role", message, key=others[0])
 
 
 def _doubt_crowd(draft: Draft, main: LogTable, declared: Mapping[str, str]) -> None:
@@ -231,6 +243,7 @@ def find_crowd(main: LogTable, declared: Mapping[str, str]) -> LogTable:
         return main
     main = fill_merged(main, declared)
     roles = infer_roles(main.data, CROWD_ROLES, declared)
+    settle_item(main.data, roles, declared)
     if "rater" not in declared and _scores_once(main.data, roles):
         del roles["rater"]
     return _choose_score(replace(main, roles=roles), declared)

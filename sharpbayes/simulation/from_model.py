@@ -130,7 +130,8 @@ def _write_crowd(
     if crowd["scale"].get("kind") != "boolean":
         top = len(study.ratings.scales[SCALE]) - 1
         crowd["scale"] = {"kind": "ordinal", "min": 0, "max": top}
-    crowd |= {"data": "ratings.csv", "roles": {"item": "item", "rater": "rater", "score": "score"}}
+    names = ["item", "rater", "score", *(["cluster"] if "cluster" in crowd["roles"] else [])]
+    crowd |= {"data": "ratings.csv", "roles": {name: name for name in names}}
     for key in ("raters", "items", "layout", "dialect"):
         crowd.pop(key, None)
     is_label = table["scale"] == LABEL

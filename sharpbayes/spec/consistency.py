@@ -43,7 +43,7 @@ SHARED = {
 # Columns that some studies have.
 HINTS = {
     "rater": "; people score where the study has [panel.people]",
-    "cluster": "; prompts have clusters where the study has a role `cluster`",
+    "cluster": "; prompts and items have clusters where the study has a role `cluster`",
     ITEM_LABEL: '; labels are a column where labels = { from = "item", ... } in a crowd study',
 }
 
@@ -221,6 +221,8 @@ def _crowd_errors(crowd: Crowd) -> Iterator[Located]:
         yield ("crowd", "simulation", "thresholds"), message
     if ITEM_LABEL in crowd.by:
         yield ("crowd", "by"), f"{ITEM_LABEL!r} is the name of the labels in a model; rename it"
+    if "cluster" in crowd.by and crowd.roles.cluster not in {None, "cluster"}:
+        yield ("crowd", "by"), "models call the role `cluster` so; give this column another name"
     for index, columns in enumerate(crowd.groups):
         if len(set(columns)) != len(columns):
             yield ("crowd", "groups", index), "a grouping names a column twice"
@@ -308,4 +310,5 @@ def _columns(study: Study) -> list[str]:
     crowd = study.table
     groups = dict.fromkeys(f"group:{column}" for grouping in crowd.groups for column in grouping)
     label = [ITEM_LABEL] if isinstance(crowd.labels, ItemLabels) else []
-    return ["scale", "item", "rater", *groups, *crowd.by, *label]
+    cluster = ["cluster"] if crowd.roles.cluster else []
+    return ["scale", "item", *cluster, "rater", *groups, *crowd.by, *label]

@@ -23,6 +23,7 @@ from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.kinds import describe_other_kind, explain_absence, is_file
 from sharpbayes.spec.lines import KeyPath, SourceText, dotted
 from sharpbayes.spec.model import Model
+from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import DEFAULT_WEIGHTS, Weights
 
@@ -127,11 +128,12 @@ def reload_study(attrs: Mapping[Any, Any]) -> StudyFiles:
 
 
 def _add_clusters(files: StudyFiles) -> StudyFiles:
-    """Return the files of a study with terms of its clusters of prompts in the model."""
-    panel, model = files.study.spec.panel, files.model
-    if panel is None or panel.roles.cluster is None or model is None:
+    """Return the files of a study with terms of its clusters of prompts or items in the model."""
+    table, model = files.study.spec.table, files.model
+    if table.roles.cluster is None or model is None:
         return files
-    return replace(files, model=replace(model, spec=model.spec.with_clusters()))
+    unit = "prompt" if isinstance(table, Panel) else "item"
+    return replace(files, model=replace(model, spec=model.spec.with_clusters(unit)))
 
 
 def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:

@@ -207,12 +207,13 @@ class Careless(Spec):
 class Model(Spec):
     """A model file: likelihood, link, thresholds, location and discrimination terms, priors.
 
-    Terms are by columns of the ratings: `item`, `rater`, `model`, `prompt`, `cluster` (of prompts),
-    `judge`, `indicator`, `dimension`, `scale`, `machine` (a model judge scores, no person),
-    `family` (of a judge that is not alone in it), `own_family` (a judge scores a model of its own
-    family), `group:COLUMN` of raters, a column of items, or `item_label` (labels from a column of
-    items). `group:*` stands for one term for each group column of the study. Where prompts have
-    clusters and no term names them, each term of prompts has one of clusters alongside it.
+    Terms are by columns of the ratings: `item`, `rater`, `model`, `prompt`, `cluster` (of prompts
+    or items), `judge`, `indicator`, `dimension`, `scale`, `machine` (a model judge scores, no
+    person), `family` (of a judge that is not alone in it), `own_family` (a judge scores a model of
+    its own family), `group:COLUMN` of raters, a column of items, or `item_label` (labels from a
+    column of items). `group:*` stands for one term for each group column of the study. Where
+    prompts or items have clusters and no term names them, each term of them has one of clusters
+    alongside it.
     """
 
     schema_: Literal["sharpbayes/model/2"] = Field(alias="schema")
@@ -296,19 +297,17 @@ class Model(Spec):
             terms += [((table, index), term.by) for index, term in enumerate(getattr(self, table))]
         return tuple(((*path, "by"), column) for path, by in terms for column in by)
 
-    def with_clusters(self) -> Self:
-        """Return the model with a term of clusters of prompts for each term of prompts.
+    def with_clusters(self, unit: str) -> Self:
+        """Return the model with a term of clusters for each term of a unit, prompts or items.
 
         It is the model itself where a term names `cluster` already.
         """
         if any(column == "cluster" for _, column in self.columns):
             return self
         clusters = (
-            term.model_copy(
-                update={"by": tuple("cluster" if x == "prompt" else x for x in term.by)}
-            )
+            term.model_copy(update={"by": tuple("cluster" if x == unit else x for x in term.by)})
             for term in self.location
-            if "prompt" in term.by
+            if unit in term.by
         )
         return self.model_copy(update={"location": (*self.location, *clusters)})
 

@@ -105,7 +105,8 @@ class PanelRoles(Spec):
     """Column with the category of the prompt, to report profiles by category and to weight them."""
     cluster: Name | None = None
     """Column with what several prompts share, such as the scenario that they are variants of.
-    Prompts of one cluster are resampled together. Default: prompts are independent."""
+    Prompts of one cluster are resampled together, one without a value by itself. Default: prompts
+    are independent."""
     text: Name | None = None
     """Column with the text of the prompt, in the data or in the table of prompts. Results keep the
     first 500 characters, of the worst prompts only. Logs of other programs have it."""
@@ -126,6 +127,9 @@ class CrowdRoles(Spec):
     """Column with the id of the rater; with `layout = "wide"` a list of columns, one a rater."""
     score: Name | None = None
     """Column with the score. Needed unless `layout = "wide"`."""
+    cluster: Name | None = None
+    """Column with what several items share, such as the prompt of several images. Items of one
+    cluster are resampled together, one without a value by itself. Default: independent items."""
     text: Name | None = None
     """Column with the text of the item, in the data or in the table of items. Results keep the
     first 500 characters."""

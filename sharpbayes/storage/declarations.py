@@ -116,7 +116,7 @@ VARIABLES = """
     mean_difference_joint policy_score_difference policy_score_difference_joint
     volatility_difference volatility_difference_joint
 /raters
-  rater: number: auc_pr auc_roc central_tendency extreme_response hm items kendall_tau
+  rater: number: auc_pr auc_roc central_tendency clusters extreme_response hm items kendall_tau
     mean_score mpa rank scale_range_used spearman wra
   rater: text: reason
   rater, bound: number: hm_interval mpa_interval wra_interval

@@ -74,6 +74,17 @@ def results(table, tmp_path_factory):
     return measured(tmp_path_factory.mktemp("clusters"), table, roles=ROLE)
 
 
+def test_a_prompt_without_a_cluster_is_one_of_its_own(table, tmp_path):
+    alone = table["scenario"] < "s05"
+    data = read_study(
+        files_of(tmp_path, table.assign(scenario=table["scenario"].mask(alone, "")), roles=ROLE)
+    ).data
+    clusters = data.prompt_columns["cluster"]
+    assert len(np.unique(clusters)) == SCENARIOS - 5 + 5 * VARIANTS
+    own = [label for label, x in zip(data.labels["prompt"], clusters, strict=True) if label == x]
+    assert len(own) == 5 * VARIANTS
+
+
 def test_resamples_vary_as_means_of_clusters_do(plans, table):
     spreads = []
     for plan in plans:

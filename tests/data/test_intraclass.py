@@ -124,7 +124,9 @@ def test_groups_of_clusters_and_parts_of_them_are_no_second_grouping(tmp_path, k
     assert correlated(tmp_path, table, roles=ROLE) == {}
 
 
-@pytest.mark.parametrize("kind", ["few values", "single prompts", "within a prompt", "empty"])
+@pytest.mark.parametrize(
+    "kind", ["few values", "single prompts", "within a prompt", "empty", "decimals"]
+)
 def test_columns_that_are_no_clusters(tmp_path, kind):
     table = clustered()
     number = table["prompt"].str[1:].astype(int)
@@ -134,6 +136,8 @@ def test_columns_that_are_no_clusters(tmp_path, kind):
         table["scenario"] = (number // 2 + number % 2 * (number > 40) * 1000).astype(str)
     elif kind == "within a prompt":
         table.loc[table["judge"] == "ann", "scenario"] = "s00"
+    elif kind == "decimals":  # a number that measures the prompt
+        table["scenario"] = number // VARIANTS + 0.5
     else:
         table.loc[table["prompt"] == "p01", "scenario"] = None
     values = table["scenario"].nunique()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from sharpbayes.errors import SpecError
 from sharpbayes.library import find
@@ -44,7 +45,7 @@ def fits(tmp_path_factory):
 
 def test_a_model_has_a_term_of_clusters_for_each_of_prompts():
     model = load(find("models", "judge_panel"), Model).spec
-    terms = model.with_clusters().location
+    terms = model.with_clusters("prompt").location
     assert terms[: len(model.location)] == model.location
     added = terms[len(model.location) :]
     assert [term.by for term in added] == [
@@ -67,7 +68,7 @@ def test_a_model_that_names_clusters_stays(tmp_path):
 def test_clusters_of_a_model_need_the_role(tmp_path):
     (tmp_path / "own.toml").write_text(MODEL, encoding="utf-8")
     with pytest.raises(
-        SpecError, match="prompts have clusters where the study has a role `cluster`"
+        SpecError, match="prompts and items have clusters where the study has a role `cluster`"
     ):
         files_of(tmp_path, clustered(), panel='fit = "./own.toml"')
 
@@ -120,13 +121,15 @@ def test_larger_studies_weigh_clusters(fits):
     context = RunContext(reload_study(fits[1].attrs))
     groups = {str(name): node.to_dataset() for name, node in fits[1].children.items()}
     draws = replicate_draws(groups, context.design, context.study)
-    codes = draws.cluster_units(SCENARIOS * 4, "prompt")
+    codes = draws.cluster_units(xr.DataArray(np.zeros(SCENARIOS * 4), dims="prompt"), "prompt")
     weights = _unit_weights(draws, 0, 2, codes)
     assert weights.shape == (draws.shape[1], 2, SCENARIOS * 4)
     first = [list(codes).index(n) for n in range(SCENARIOS)]
     np.testing.assert_array_equal(weights, weights[..., first][..., codes])
     assert len(np.unique(weights[0, 0])) == SCENARIOS
-    assert draws.cluster_units(7, "item").tolist() == list(range(7))
+    assert draws.cluster_units(xr.DataArray(np.zeros(7), dims="item"), "item").tolist() == [
+        *range(7)
+    ]
 
 
 def test_weights_are_swapped_under_clusters(fits):

@@ -129,6 +129,22 @@ def clustered_prompts_table(rows: list[Row]) -> str:
     return markdown([*header, "by clusters, %", *false], lines)
 
 
+def clustered_items_table(rows: list[Row]) -> str:
+    """Intervals that hold and false differences of groups, by world, design and metric."""
+    lines, keys = [], ("world", "scenarios", "items", "raters", "metric")
+    chosen = [row for row in rows if row["metric"] in {"wra", "hm"}]
+    for key in dict.fromkeys(tuple(row[name] for name in keys) for row in chosen):
+        ways = {r["taken_as"]: [r] for r in chosen if tuple(r[name] for name in keys) == key}
+        columns = ("holds", "distinguishable", "harsher")
+        ordered = [ways["independent"], ways["clusters"]]
+        shares = [percent(way, name) for name in columns for way in ordered]
+        lines.append([*key[:4], key[4].upper(), *shares, percent(ordered[0], "named")])
+    sizes = ["world", "scenarios", "items of each", "raters of a group", "metric"]
+    kinds = ("holds", "groups called distinguishable by it", "one called harsher")
+    header = [text for kind in kinds for text in (f"{kind}, independent, %", "by clusters, %")]
+    return markdown([*sizes, *header, "column named, %"], lines)
+
+
 def clustered_tests_table(rows: list[Row]) -> str:
     """False alarms of tests, by test, world and design."""
     lines, keys = [], ("test", "world", "scenarios", "variants")
@@ -326,6 +342,7 @@ def main() -> None:
     write("rare-harm.md", rare)
     clustered = {
         "clustered prompts": clustered_prompts_table(read_rows("clustered_prompts.csv")),
+        "clustered items": clustered_items_table(read_rows("clustered_items.csv")),
         "clustered tests": clustered_tests_table(read_rows("clustered_tests.csv")),
         "crossed clusters": crossed_clusters_table(read_rows("crossed_clusters.csv")),
         "clustered fits": clustered_fits_table(read_rows("clustered_fits.csv")),

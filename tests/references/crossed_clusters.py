@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from sharpbayes.data.intraclass import intraclass_correlations
+from sharpbayes.data.intraclass import intraclass_correlations, mean_scores
 from sharpbayes.data.ratings import Factor, PanelRatings
 from tests.references.clustered_prompts import METRICS, make_plan, measure_batch
 from tests.references.rare_harm import BATCH, write_worlds
@@ -53,7 +53,9 @@ def says_alike(harm: np.ndarray) -> bool:
     ratings = PanelRatings(score, labels | {"indicator": ("harm",)})
     factor = Factor(prompts, np.arange(len(prompts), dtype=np.int32))
     table = pd.DataFrame({"template": template.astype(str)})
-    named = intraclass_correlations(table, factor, ratings, [], cluster=scenario.astype(str))
+    named = intraclass_correlations(
+        table, factor, lambda: mean_scores(ratings), [], cluster=scenario.astype(str)
+    )
     return bool(named)
 
 

@@ -79,6 +79,12 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/panel.py", "sharpbayes/analysis/rare_harm.py"),
         *(f"{OWN}/rare_harm.py", f"{OWN}/clustered_prompts.py"),
     ),
+    "clustered_items.csv": (
+        *("sharpbayes/metrics/crowd", "sharpbayes/metrics/stats", "sharpbayes/data/intraclass.py"),
+        *("sharpbayes/analysis/crowd.py", "sharpbayes/analysis/crowd_counts.py"),
+        *("sharpbayes/analysis/crowd_intervals.py", f"{OWN}/coverage_crowd.py"),
+        f"{OWN}/clustered_items.py",
+    ),
     "clustered_tests.csv": (
         *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/label_gaps.py"),
         *("sharpbayes/metrics/panel/influence.py", "sharpbayes/metrics/panel/missingness.py"),

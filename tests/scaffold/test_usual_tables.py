@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import sharpbayes
-from sharpbayes.errors import DataError, join_names
+from sharpbayes.errors import DataError, SpecError, join_names
 from sharpbayes.scaffold.column_names import quote
 from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.merged_cells import fill_merged
@@ -396,6 +396,66 @@ def test_the_only_column_that_can_be_a_score_of_a_crowd_is_it(tmp_path, item, ra
         'no column is named as a score; "Q_overall" is taken as it, the only one that differs '
         "between the raters of an item and between the items of a rater"
     )
+
+
+def images(folder, **columns):
+    """The study of a crowd that scores three images made from each of ten prompts."""
+    rows = [
+        (f"p{n}", f"i{3 * n + k}", f"r{r}") for n in range(10) for k in range(3) for r in range(4)
+    ]
+    table = pd.DataFrame(rows, columns=["prompt", "image", "rater"])
+    table["score"] = [(len(p) + 3 * int(i[1:]) + int(r[1:])) % 5 for p, i, r in rows]
+    for name, value in columns.items():
+        table[name] = [value(*row) for row in rows]
+    table.to_csv(folder / "data.csv", index=False)
+    draft = write_study(folder / "data.csv", folder / "study.toml")
+    return draft.assumptions, tomllib.loads((folder / "study.toml").read_text("utf-8"))["crowd"]
+
+
+def test_images_of_a_prompt_are_the_items_and_the_prompt_is_their_cluster(tmp_path):
+    """A prompt that raters repeat is no item; two thirds of the scores would be left out."""
+    assumed, crowd = images(tmp_path, unsafe=lambda _prompt, image, _rater: int(image[1:]) % 2)
+    roles = {"item": "image", "rater": "rater", "score": "score", "cluster": "prompt"}
+    assert crowd["roles"] == roles
+    assert crowd["labels"] == {"from": "item", "column": "unsafe"}
+    assert "duplicates" not in crowd
+    assert any('items with the same "prompt" are resampled together' in x for x in assumed)
+    assert check(load_study(tmp_path / "study.toml")).counts["ratings"] == 120
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {
+            "image": lambda _prompt, image, rater: image + rater
+        },  # a row of its own, scored by nobody else
+        {
+            "image": lambda _prompt, image, _rater: f"{int(image[1:]) % 3}"
+        },  # as many as a rater saw of a prompt
+        {"image": lambda _prompt, image, _rater: image if image > "i1" else ""},
+    ],
+)
+def test_what_raters_do_not_share_is_no_finer_item(tmp_path, column):
+    _, crowd = images(tmp_path, **column)
+    assert crowd["roles"]["item"] == "prompt"
+    assert crowd["duplicates"] == "first"
+
+
+def test_every_role_of_a_crowd_can_be_declared_and_no_other(tmp_path):
+    """A role that `init` does not look for was left out in silence."""
+    images(tmp_path, kind=lambda _prompt, image, _rater: f"k{int(image[1:]) // 6}")
+    roles = {"cluster": "kind", "time": "score"}
+    write_study(tmp_path / "data.csv", tmp_path / "declared.toml", roles=roles)
+    crowd = tomllib.loads((tmp_path / "declared.toml").read_text("utf-8"))["crowd"]
+    assert crowd["roles"].items() >= roles.items()
+    message = "category: this table is taken as a crowd, which has no such role; its roles are item"
+    with pytest.raises(SpecError, match=message):
+        write_study(tmp_path / "data.csv", tmp_path / "x.toml", roles={"category": "kind"})
+
+
+def test_a_column_that_groups_no_items_is_no_cluster(tmp_path):
+    _, crowd = images(tmp_path, prompt=lambda _prompt, image, _rater: f"p of {image}")
+    assert "cluster" not in crowd["roles"]
 
 
 def test_tables_of_mechanical_turk_have_their_roles(tmp_path):

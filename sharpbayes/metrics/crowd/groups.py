@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.errors import did_you_mean, format_count, format_list
 from sharpbayes.metrics.crowd.tabulation import count_items
+from sharpbayes.metrics.stats.clusters import CLUSTER, sum_clusters
 
 ALL = "all"
 # No reason has more characters, however large its numbers.
@@ -61,18 +62,40 @@ def shared_items(
     return count_items(plurality, label_count, by).transpose(..., "group", "by")
 
 
+def shared_clusters(
+    plurality: xr.DataArray, label_count: xr.DataArray, *, by: xr.DataArray
+) -> xr.DataArray:
+    """Count the clusters of each stratum with an item that has a score of the group and a label.
+
+    Where items have no clusters these are the items.
+
+    >>> coords = {"group": ["a"], "cluster": ("item", ["s", "s", "t"])}
+    >>> scores = xr.DataArray([[0, 2, 1]], coords, ("group", "item"))
+    >>> labels = xr.DataArray([[1, 0], [0, 1], [0, 1]], dims=("item", "unsafe"))
+    >>> every = xr.DataArray([[True, True, True]], {"by": ["all"]}, ("by", "item"))
+    >>> shared_clusters(scores, labels, by=every).values.tolist()
+    [[2]]
+    """
+    if CLUSTER not in plurality.coords:
+        return shared_items(plurality, label_count, by=by)
+    known = (plurality >= 0) & (label_count.sum("unsafe") > 0) & by
+    return (sum_clusters(known.astype(float), "item") > 0).sum("item").transpose("group", "by")
+
+
 def labelled_items(plurality: xr.DataArray, label_count: xr.DataArray) -> xr.DataArray:
     """Count the items that a group scored and that have a label of each kind, (group, unsafe).
 
     Scores (group, item), -1 missing, labels ([group,] item, unsafe). An item with labels of both
-    kinds counts for each.
+    kinds counts for each; where items have clusters, these are counted.
 
     >>> scores = xr.DataArray([[0, 2, -1]], dims=("group", "item"))
     >>> labels = xr.DataArray([[4, 1], [0, 5], [5, 0]], dims=("item", "unsafe"))
     >>> labelled_items(scores, labels).values.tolist()
     [[1, 2]]
     """
-    return ((plurality >= 0) & (label_count > 0)).sum("item").transpose("group", "unsafe")
+    labelled = (plurality >= 0) & (label_count > 0)
+    clusters = sum_clusters(labelled.astype(float), "item") > 0
+    return clusters.sum("item").transpose("group", "unsafe")
 
 
 def items_of_both(

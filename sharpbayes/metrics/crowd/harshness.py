@@ -30,6 +30,7 @@ def harshness_difference(
     membership: xr.DataArray,
     min_raters: int,
     level: float,
+    cluster: Codes | None = None,
 ) -> xr.Dataset:
     """Compare the mean scores of every two groups of a grouping, on the same items.
 
@@ -37,7 +38,9 @@ def harshness_difference(
     b[h]``, which is the plain difference of mean scores where everyone rates everything. Its
     variance is two-way clustered: ``V_raters + max(V_items - V_ratings, 0)`` of the sums of ``e``
     by rater, with m / (m - 1) for the m raters of a group, by item, and of single ratings; an ``e``
-    of an item with n ratings is divided by ``sqrt(1 - 1 / n)``. Interval and p value are Student's
+    of an item with n ratings is divided by ``sqrt(1 - 1 / n)``. Where items have a ``cluster``
+    (item,), from 0, sums are by cluster in place of item, and V_ratings is of the sums by rater and
+    cluster. Interval and p value are Student's
     with Satterthwaite's degrees of freedom, from the raters of every group.
 
     Scores (rating,) are 0..K, ``membership`` (group, rater) has the coordinate ``grouping``. The
@@ -71,7 +74,7 @@ def harshness_difference(
         if not a.size:
             continue
         places = np.searchsorted(groups, a), np.searchsorted(groups, b)
-        gap, spread = _compare(score, item, rater, member[groups], places)
+        gap, spread = _compare(score, item, rater, member[groups], places, cluster=cluster)
         difference[a, b], difference[b, a] = gap, -gap
         interval = t_interval(gap, spread, level=level)
         bounds[a, b], bounds[b, a] = interval, -interval[:, ::-1]
@@ -88,7 +91,13 @@ def harshness_difference(
 
 
 def _compare(
-    score: Codes, item: Codes, rater: Codes, member: NDArray[np.bool_], pairs: tuple[Codes, Codes]
+    score: Codes,
+    item: Codes,
+    rater: Codes,
+    member: NDArray[np.bool_],
+    pairs: tuple[Codes, Codes],
+    *,
+    cluster: Codes | None,
 ) -> tuple[Floats, Spread]:
     """Differences of the groups of one grouping, and their spread."""
     group = np.where(member.any(axis=0), member.argmax(axis=0), -1)[rater]
@@ -110,8 +119,9 @@ def _compare(
     effect = inverse @ (by_cell(y) - share * (mean * number)[:, None]).sum(axis=0)
     residual = y - mean[i] - effect[g] + (share @ effect)[i]
     contrast = inverse[pairs[0]] - inverse[pairs[1]]
-    # What an item, a rater and a rating add to each contrast.
+    # What an item or a cluster, a rater and a rating add to each contrast.
     by_item = contrast @ (by_cell(residual) - share * np.bincount(i, residual, n_items)[:, None]).T
+    by_unit = by_item if cluster is None else _sum_columns(by_item, cluster)
     # A rating draws the mean of its item towards itself: its residual is too small by a share.
     residual = residual / np.sqrt(np.maximum(1.0 - 1.0 / number, 0.5))[i]
     rows = csr_array((residual, (r, i)), shape=(member.shape[1], n_items)) @ share
@@ -121,22 +131,53 @@ def _compare(
     small = np.sqrt(np.where(member.any(axis=0), m[member.argmax(axis=0)], 2.0))
     small /= np.sqrt(np.maximum(small**2 - 1.0, 1.0))
     by_rater = (contrast @ (totals - rows).T) * small
-    squares = by_cell(residual**2)
-    single = np.diag(squares.sum(axis=0)) - squares.T @ share - share.T @ squares
-    single += (share * squares.sum(axis=1)[:, None]).T @ share
+    if cluster is None:
+        single = _square_ratings(by_cell(residual**2), share)
+    else:
+        single = _square_pairs(residual, np.stack([r, cluster[i]]), g, share[i])
     linked = np.abs(contrast @ normal - _differences(pairs, n_groups)).max(axis=1) < LINKED
     gap = np.where(linked, effect[pairs[0]] - effect[pairs[1]], np.nan)
-    items = (by_item**2).sum(axis=1)
+    items = (by_unit**2).sum(axis=1)
     ratings = np.einsum("cg,gh,ch->c", contrast, single, contrast)
     of_groups = by_rater**2 @ member.T.astype(float)
     raters = of_groups.sum(axis=1)
     items = np.maximum(items - ratings, 0.0)
     squares_by_df = (of_groups**2 / np.maximum(m - 1.0, 1.0)).sum(axis=1)
     n_raters = 1.0 + raters**2 / np.maximum(squares_by_df, np.finfo(float).tiny)
-    n = np.minimum(*((count[:, pair] > 0).sum(axis=0) for pair in pairs)).astype(float)
-    # A single item does not show how far items differ.
+    rated = count.T if cluster is None else _sum_columns(count.T, cluster)
+    n = np.minimum(*((rated[pair] > 0).sum(axis=1) for pair in pairs)).astype(float)
+    # A single item, or cluster, does not show how far they differ.
     items = np.where(n > 1, items, np.nan)
     return gap, Spread(items, raters, satterthwaite(items, raters, n_items=n, n_raters=n_raters))
+
+
+def _square_ratings(squares: Floats, share: Floats) -> Floats:
+    """Cross products, over groups, of what single ratings add, of their squares (item, group)."""
+    single = np.diag(squares.sum(axis=0)) - squares.T @ share - share.T @ squares
+    total: Floats = single + (share * squares.sum(axis=1)[:, None]).T @ share
+    return total
+
+
+def _square_pairs(residual: Floats, pair: Codes, group: Codes, share: Floats) -> Floats:
+    """Cross products, over groups, of what the ratings of one rater in one cluster add.
+
+    ``pair`` (2, rating) has the rater and the cluster of each, ``share`` (rating, group) the shares
+    of groups in the ratings of its item.
+    """
+    number = np.unique(pair, axis=1, return_inverse=True)[1]
+    parts = np.stack(
+        [
+            np.bincount(number, residual * ((group == column) - of_item))
+            for column, of_item in enumerate(share.T)
+        ]
+    )
+    products: Floats = parts @ parts.T
+    return products
+
+
+def _sum_columns(values: Floats, cluster: Codes) -> Floats:
+    """Sums (row, cluster) of values (row, item) over the items of each cluster."""
+    return np.stack([np.bincount(cluster, row) for row in values])
 
 
 def _differences(pairs: tuple[Codes, Codes], n_groups: int) -> Floats:

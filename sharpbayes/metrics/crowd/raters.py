@@ -1,6 +1,6 @@
 """Each rater's own responsiveness and use of the scale."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
@@ -10,6 +10,7 @@ from sharpbayes.metrics.crowd.groups import explain_missing
 from sharpbayes.metrics.crowd.kernels import count_raters, tabulate_raters
 from sharpbayes.metrics.crowd.responsiveness import metric_names, severity_metrics
 from sharpbayes.metrics.crowd.scale_use import scale_use
+from sharpbayes.metrics.stats.clusters import CLUSTER
 from sharpbayes.metrics.stats.intervals import intervals_with_width, percentile_interval
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.metrics.stats.ranks import rank
@@ -17,6 +18,7 @@ from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 
 LONG_NAMES = {
     "items": "items with a score and a label",
+    "clusters": "clusters of items with a score",
     "rank": "place by harmonic mean, 1 the most responsive",
     "reason": "why the metrics are missing, empty where they are not",
 }
@@ -28,7 +30,8 @@ class RaterScores:
 
     Scores are 0..n_scores-1, none missing. ``label_count`` (item, unsafe) holds safe and unsafe
     labels; where they are the crowd's own, scores at or above ``cut`` are unsafe, and each rater's
-    own are taken out of those of all raters. For labels from elsewhere ``cut`` is 0.
+    own are taken out of those of all raters. For labels from elsewhere ``cut`` is 0. ``cluster``
+    (item,) names what items share that are resampled together; empty where they are independent.
     """
 
     score: NDArray[np.integer]
@@ -38,12 +41,25 @@ class RaterScores:
     cut: int
     n_raters: int
     n_scores: int
+    cluster: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
+
+    @property
+    def items(self) -> xr.DataArray:
+        """Numbers of the items, with their clusters, over (item)."""
+        coords = {CLUSTER: ("item", self.cluster)} if self.cluster.size else {}
+        return xr.DataArray(np.arange(len(self.label_count)), coords, "item")
 
     @property
     def codes(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int16]]:
         """Item, rater and score as the compiled loops take them."""
         item, rater = (code.astype(np.int32, copy=False) for code in (self.item, self.rater))
         return item, rater, self.score.astype(np.int16, copy=False)
+
+    def count_clusters(self) -> NDArray[np.int64]:
+        """Return of how many clusters each rater scored an item, (rater,)."""
+        codes = np.unique(self.cluster, return_inverse=True)[1]
+        pairs = np.unique(np.stack([self.rater, codes[self.item]]), axis=1)
+        return np.bincount(pairs[0], minlength=self.n_raters)
 
     def table(self, weights: xr.DataArray) -> xr.DataArray:
         """Return rows by score and label (replicate, rater, score, unsafe), items weighted."""
@@ -65,8 +81,9 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     A rater is a group of one: the plurality of one score is that score. With fewer than
     ``min_items`` items with a label that a rater scored, metrics are missing. The result has, over
     (rater), ``mpa``, ``wra``, ``hm``, ``kendall_tau``, ``spearman``, ``auc_pr``, ``auc_roc``,
-    ``items``, ``reason``, ``rank`` (1 is the highest harmonic mean, ties share the best place, NaN
-    where it is missing), and what :func:`sharpbayes.metrics.crowd.scale_use.scale_use` returns.
+    ``items``, ``clusters`` where items have any, ``reason``, ``rank`` (1 is the highest harmonic
+    mean, ties share the best place, NaN where it is missing), and what
+    :func:`sharpbayes.metrics.crowd.scale_use.scale_use` returns.
 
     Source: responsiveness paper, sections 1, 4.1 and 7.
 
@@ -86,7 +103,10 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     reason = explain_missing(rows, items, min_raters=1, min_items=min_items, raters=None)
     metrics = severity_metrics(rows, metric_names()).where(reason == "")
     ranks = rank(metrics["hm"], method="min", descending=True)
-    metrics = name_variables(metrics.assign(items=items, reason=reason, rank=ranks), LONG_NAMES)
+    metrics = metrics.assign(items=items, reason=reason, rank=ranks)
+    if scores.cluster.size:
+        metrics["clusters"] = ("rater", scores.count_clusters())
+    metrics = name_variables(metrics, LONG_NAMES)
     used = xr.DataArray(counts.astype(np.int64), rows.isel(unsafe=0).coords, ("rater", "score"))
     return metrics.merge(scale_use(used))
 
@@ -111,7 +131,7 @@ def rater_intervals(scores: RaterScores, *, replicates: int, seed: int, level: f
     names = metric_names(headline=True)
     resampled = bootstrap(
         lambda weights: severity_metrics(scores.table(weights), names),
-        xr.DataArray(np.arange(len(scores.label_count)), dims="item"),
+        scores.items,
         replicates=replicates,
         seed=seed,
         dim="item",

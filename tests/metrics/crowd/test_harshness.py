@@ -34,9 +34,12 @@ def test_where_everyone_rates_everything_it_is_the_difference_of_mean_scores():
 
 
 @pytest.mark.parametrize("share", [1.0, 0.4])
-def test_variances_are_sums_over_clusters(share):
-    """Least squares with dummies, and sums of residuals by item, rater and rating."""
+@pytest.mark.parametrize("size", [1, 5])
+def test_variances_are_sums_over_clusters(share, size):
+    """Least squares with dummies, and sums of residuals by cluster of items, rater and both."""
     score, item, rater, membership = crowd(2, share=share)
+    cluster = np.arange(60) // size
+    of_rating = cluster[item]
     man = membership.sel(group="gender=Man").to_numpy()
     x = np.column_stack([np.eye(60)[item], ~man[rater]]).astype(float)
     coefficient, *_ = np.linalg.lstsq(x, score.astype(float), rcond=None)
@@ -46,18 +49,23 @@ def test_variances_are_sums_over_clusters(share):
     by_rater = np.bincount(rater, leverage * adjusted)
     m = np.where(man, man.sum(), (~man).sum())
     by_rater = by_rater**2 * m / (m - 1)
-    by_item = np.bincount(item, leverage * residual)
-    items = max(0.0, (by_item**2).sum() - ((leverage * adjusted) ** 2).sum())
+    by_cluster = np.bincount(of_rating, leverage * residual)
+    by_both = np.bincount(of_rating * 12 + rater, leverage * adjusted)
+    items = max(0.0, (by_cluster**2).sum() - (by_both**2).sum())
     raters = by_rater.sum()
-    cell = compared(score, item, rater, membership).sel(group="gender=Woman", other="gender=Man")
+    ways = [{"cluster": cluster}] + [{}] * (size == 1)
+    pair = {"group": "gender=Woman", "other": "gender=Man"}
+    cell, *others = (compared(score, item, rater, membership, **way).sel(pair) for way in ways)
     assert float(cell["difference"]) == pytest.approx(coefficient[-1])
-    n = min(len(set(item[man[rater]])), len(set(item[~man[rater]])))
+    n = min(len(set(of_rating[man[rater]])), len(set(of_rating[~man[rater]])))
     of_groups = sum(by_rater[who].sum() ** 2 / (who.sum() - 1) for who in (man, ~man))
     freedom = (items + raters) ** 2 / (items**2 / (n - 1) + of_groups)
     from scipy import stats  # noqa: PLC0415
 
     expected = stats.t.interval(0.95, freedom, coefficient[-1], np.sqrt(items + raters))
     assert cell["difference_interval"].values == pytest.approx(expected)
+    for other in others:
+        assert other["difference_interval"].values == pytest.approx(expected)
     p = 2 * stats.t.sf(abs(coefficient[-1]) / np.sqrt(items + raters), freedom)
     assert float(cell["p"]) == pytest.approx(p)
 
