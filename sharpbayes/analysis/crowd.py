@@ -43,7 +43,9 @@ HARSHNESS_NOTE = (
     "Intervals: {level}, of the difference of mean scores on the same items; they contain "
     "which {units} and which raters there are (variances clustered by both, Student's t)."
 )
-RATERS_NOTE = "Intervals: {level} percentile bootstrap over items, at most {replicates} resamples."
+RATERS_NOTE = (
+    "Intervals: {level} percentile bootstrap over {units}, at most {replicates} resamples."
+)
 # Resamples for intervals of single raters; the work of one grows with raters and ratings.
 RATER_REPLICATES = 200
 # Number of items whose single scores are kept.
@@ -136,8 +138,8 @@ def _measure_scale_use(study: CrowdStudy) -> xr.Dataset:
 def compare_harshness(study: CrowdStudy) -> xr.Dataset:
     """Differences of mean scores between groups."""
     data, boot = study.data, study.spec.bootstrap
-    units = "clusters of items" if data.cluster.size else "items"
-    note = HARSHNESS_NOTE.format(level=format_percent(boot.level), units=units)
+    level, units = format_percent(boot.level), study.resampled_items
+    note = HARSHNESS_NOTE.format(level=level, units=units)
     return harshness_difference(
         data.score,
         item=data.item.codes,
@@ -197,7 +199,9 @@ def _measure_raters(study: CrowdStudy) -> xr.Dataset:
             min_items=spec.min_items,
         )
         metrics = metrics.merge(moved)
-    note = RATERS_NOTE.format(level=format_percent(boot.level), replicates=RATER_REPLICATES)
+    note = RATERS_NOTE.format(
+        level=format_percent(boot.level), units=study.resampled_items, replicates=RATER_REPLICATES
+    )
     return metrics.assign_coords(_rater_coords(data)).assign_attrs(interval_note=note)
 
 

@@ -80,14 +80,12 @@ def measure_intervals(
         rater_variance=xr.Dataset(added),
         size_effect=_size_effects(study, runs, measure, observed[compared]),
     )
-    units, level = "clusters of items" if study.data.cluster.size else "items", boot.level
-    note = {"interval_note": INTERVAL_NOTE.format(level=format_percent(level), units=units)}
+    contained = {"level": format_percent(boot.level), "units": study.resampled_items}
+    note = {"interval_note": INTERVAL_NOTE.format(**contained)}
     return (
         observed.assign(intervals).assign_attrs(note),
         difference.assign_attrs(note),
-        observed.assign(items_alone).assign_attrs(
-            interval_note=ITEMS_NOTE.format(level=format_percent(level), units=units)
-        ),
+        observed.assign(items_alone).assign_attrs(interval_note=ITEMS_NOTE.format(**contained)),
     )
 
 

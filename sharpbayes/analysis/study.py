@@ -85,6 +85,11 @@ class CrowdStudy:
         """Every rating in long form, for a model."""
         return melt_crowd(self.data, self.crowd, experts=self.experts)
 
+    @property
+    def resampled_items(self) -> str:
+        """What the bootstrap over items draws: items, or clusters of them."""
+        return "clusters of items" if self.data.cluster.size else "items"
+
     @cached_property
     def score_counts(self) -> "CrowdCounts":
         """Counts of the observed scores and labels."""

@@ -90,6 +90,7 @@ def test_intervals_of_clusters_are_wider_and_values_are_the_same(results):
     assert "which clusters of items and which raters" in other.attrs["interval_note"]
     one, other = (results[name]["raters"] for name in ("independent", "clusters"))
     assert width(other["wra_interval"]).mean() > 1.2 * width(one["wra_interval"]).mean()
+    assert "bootstrap over clusters of items" in other.attrs["interval_note"]
     assert (other["clusters"] == PROMPTS).all()
     assert "clusters" not in one
 
