@@ -8,16 +8,22 @@ import pytest
 import xarray as xr
 
 import sharpbayes
+from sharpbayes.analysis import crowd_intervals
 from sharpbayes.analysis.crowd import compare_harshness
+from sharpbayes.analysis.crowd_limits import contrary_raters
 from sharpbayes.analysis.expert_agreement import contrary_experts, expert_agreement
+from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import read_study
 from sharpbayes.data.intraclass import mean_item_scores
 from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import SpecError
 from sharpbayes.metrics.crowd.harshness import harshness_difference
+from sharpbayes.posterior.replicates import Block, ReplicateDraws
 from sharpbayes.report.summary import answer
+from sharpbayes.simulation.scoring_patterns import save_simulation
 from sharpbayes.spec.load import load_study, reload_study
 from sharpbayes.workflows.check import check
+from sharpbayes.workflows.simulate import simulate
 
 STUDY = """schema = "sharpbayes/study/2"
 title = "T"
@@ -163,6 +169,33 @@ def test_the_answer_and_check_name_clusters(results, table, tmp_path):
         assert limits.get("clusters", "").startswith(alike) == named
 
 
+def test_degrees_of_freedom_count_clusters(table, tmp_path, monkeypatch):
+    numbers = []
+
+    def note(name, argument):
+        function = getattr(crowd_intervals, name)
+
+        def noted(*arrays, **options):
+            numbers.append(np.unique(options[argument]).tolist())
+            return function(*arrays, **options)
+
+        monkeypatch.setattr(crowd_intervals, name, noted)
+
+    note("wider_interval", "n_items")
+    note("contrasts", "items")
+    study = read_study(files_of(tmp_path, table, roles=ROLE))
+    crowd_intervals.measure_intervals(study, study.responsiveness, ["hm"])
+    assert numbers == [[PROMPTS], [PROMPTS]]
+
+
+def test_a_rater_runs_against_labels_by_as_many_clusters_as_were_scored():
+    raters = xr.Dataset(
+        {"spearman": ("rater", [-0.3, 0.5]), "items": ("rater", [200, 200])}, {"rater": ["a", "b"]}
+    )
+    assert list(contrary_raters(raters))
+    assert not list(contrary_raters(raters.assign(clusters=("rater", [20, 20]))))
+
+
 def test_experts_are_at_odds_by_as_many_clusters_as_they_labelled():
     """Contrary labels of eight scenarios are no more evidence for being asked of many variants."""
     first, second = [0, 1, 0, 1, 0, 1, 1, 0], [1, 0, 1, 0, 1, 0, 1, 0]
@@ -205,8 +238,22 @@ def test_clusters_are_stored_and_read_from_a_table_of_items(table, results, tmp_
     files = files_of(tmp_path, table.drop(columns="prompt"), roles=ROLE, more=more)
     data = read_study(files).data
     assert data.cluster.tolist() == side["prompt"].tolist()
-    stored = results["clusters"]["ratings"]
+    stored = results["clusters"]["ratings"].to_dataset()
     assert stored["item_cluster"].values.astype(str).tolist() == side["prompt"].tolist()
+    assert stored_study(files, stored).data.cluster.tolist() == side["prompt"].tolist()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_clusters_of_a_parquet_table_are_read(table, tmp_path, beside):
+    """Of a Parquet table only the columns of the study are read, and a side table has others."""
+    table[["image", "prompt"]].drop_duplicates().to_csv(tmp_path / "items.csv", index=False)
+    more = 'items = { data = "items.csv", key = "image" }' * beside
+    path = files_of(tmp_path, table, roles=ROLE, more=more).study.path
+    path.write_text(path.read_text("utf-8").replace("ratings.csv", "ratings.parquet"), "utf-8")
+    kept = table.drop(columns="prompt") if beside else table
+    kept.to_parquet(tmp_path / "ratings.parquet")
+    data = read_study(load_study(path)).data
+    assert data.cluster.tolist() == table["prompt"][: PROMPTS * IMAGES].tolist()
 
 
 def test_a_model_has_a_term_of_clusters_beside_that_of_items(table, tmp_path):
@@ -225,6 +272,36 @@ def test_a_fit_draws_clusters(table, tmp_path):
     assert results["posterior"]["location_cluster"].sizes["cluster"] == PROMPTS
     reloaded = reload_study(results.attrs)
     assert ("cluster",) in [term.by for term in reloaded.model.spec.location]
+
+
+def test_simulated_ratings_keep_clusters(table, tmp_path):
+    files = files_of(tmp_path / "given", table, roles=ROLE, more='fit = "crowd_and_labels"')
+    copied = load_study(save_simulation(simulate(files, pattern="model"), tmp_path / "made"))
+    given, made = (read_study(study).data.cluster.tolist() for study in (files, copied))
+    assert made == given
+
+
+def test_labels_by_experts_are_in_the_clusters_of_their_items(table, tmp_path):
+    rows = table[["image", "unsafe"]].drop_duplicates()
+    rows.set_axis(["item", "label"], axis=1).assign(expert="e").to_csv(
+        tmp_path / "experts.csv", index=False
+    )
+    files = files_of(tmp_path, table, roles=ROLE)
+    labels = 'labels = { from = "experts", data = "experts.csv" }\nfit = "crowd_and_experts"'
+    text = files.study.text.replace('labels = { from = "item", column = "unsafe" }', labels)
+    files.study.path.write_text(text, encoding="utf-8")
+    factors = read_study(load_study(files.study.path)).ratings.factors
+    codes = factors["cluster"].codes[factors["scale"].codes == 1]
+    assert codes.tolist() == np.repeat(np.arange(PROMPTS), IMAGES).tolist()
+
+
+def test_items_of_a_cluster_have_one_weight_in_a_draw(table, tmp_path):
+    items = read_study(files_of(tmp_path, table, roles=ROLE)).score_counts.plurality["item"]
+    draws = ReplicateDraws(xr.Dataset(), xr.Dataset(), design=None, seed=3)
+    weights = Block(draws, 0, 0, 5).unit_weights(items, "item").transpose("draw", "item").to_numpy()
+    by_prompt = weights.reshape(5, PROMPTS, IMAGES)
+    np.testing.assert_array_equal(by_prompt, by_prompt[..., :1].repeat(IMAGES, axis=-1))
+    assert len(np.unique(weights[0])) == PROMPTS
 
 
 def test_a_column_of_items_that_is_called_cluster_needs_the_role(table, tmp_path):

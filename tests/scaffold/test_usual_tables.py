@@ -448,14 +448,18 @@ def test_every_role_of_a_crowd_can_be_declared_and_no_other(tmp_path):
     write_study(tmp_path / "data.csv", tmp_path / "declared.toml", roles=roles)
     crowd = tomllib.loads((tmp_path / "declared.toml").read_text("utf-8"))["crowd"]
     assert crowd["roles"].items() >= roles.items()
+    write_study(tmp_path / "data.csv", tmp_path / "coarse.toml", roles={"item": "prompt"})
+    crowd = tomllib.loads((tmp_path / "coarse.toml").read_text("utf-8"))["crowd"]
+    assert (crowd["roles"]["item"], crowd["duplicates"]) == ("prompt", "first")
     message = "category: this table is taken as a crowd, which has no such role; its roles are item"
     with pytest.raises(SpecError, match=message):
         write_study(tmp_path / "data.csv", tmp_path / "x.toml", roles={"category": "kind"})
 
 
 def test_a_column_that_groups_no_items_is_no_cluster(tmp_path):
-    _, crowd = images(tmp_path, prompt=lambda _prompt, image, _rater: f"p of {image}")
-    assert "cluster" not in crowd["roles"]
+    threads = {"thread": lambda _prompt, image, _rater: f"t of {image}"}
+    _, crowd = images(tmp_path, prompt=lambda _prompt, _image, _rater: "the same", **threads)
+    assert crowd["roles"] == {"item": "image", "rater": "rater", "score": "score"}
 
 
 def test_tables_of_mechanical_turk_have_their_roles(tmp_path):
