@@ -92,6 +92,9 @@ def settle_item(data: pd.DataFrame, roles: dict[str, str], declared: Mapping[str
 
     >>> table = pd.DataFrame({"prompt": list("xxxx"), "image": list("abab"), "rater": list("rrss")})
     >>> roles = {"item": "prompt", "rater": "rater"}
+    >>> settle_item(table, roles, {"item": "prompt"})
+    >>> roles["item"]
+    'prompt'
     >>> settle_item(table, roles, {})
     >>> roles["item"]
     'image'
