@@ -54,10 +54,14 @@ GATE = "\n[gate]\nmean = 0.5\n"
 
 @dataclass(frozen=True)
 class Command:
-    """A command that is killed, in an empty folder beside the inputs, and how it goes on."""
+    """A command that is killed, in a folder beside the inputs, and how it goes on.
+
+    ``earlier`` are results among the inputs that stand where the command writes its own.
+    """
 
     text: str
     resumes: bool = False
+    earlier: str = "crowd.nc"
 
 
 PANEL, CROWD = "../inputs/panel.nc", "../inputs/crowd.nc"
@@ -75,7 +79,10 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         ),
         "report": Command(f"report {PANEL} --out page.html"),
         "report --figures": Command(f"report {PANEL} --figures figures --tables tables"),
-        "measure": Command(" ".join(["measure", *FIT[1:4], *FEW]), resumes=True),
+        # No fit stands in its place: a measurement does not replace one.
+        "measure": Command(
+            " ".join(["measure", *FIT[1:4], *FEW]), resumes=True, earlier="measured.nc"
+        ),
         "fit --update": Command(
             " ".join(["fit", GROWN, *FIT[2:], "--update", "../inputs/earlier.nc"]), resumes=True
         ),
@@ -102,6 +109,7 @@ def make_inputs(folder):
     run_command(folder, " ".join(["fit", f"{FIT[1]}.toml --out earlier.nc", data, *FEW, *FEWEST]))
     for path in folder.glob("*.nc"):
         save_results(as_converged(open_results(path)), path)
+    run_command(folder, f"measure {FIT[1]} --out measured.nc --set bootstrap.replicates=20")
     shutil.copy(folder / "crowd.nc", folder / "other.nc")
     weights = library.find("weights", "equal").read_text(encoding="utf-8")
     (folder / "gate.toml").write_text(weights + GATE, encoding="utf-8")
@@ -266,7 +274,7 @@ def main():
             usual = time_command(expected, command)
             # Longer than a run takes: the machine may be slower later on.
             moments = iter(lambda usual=usual: rng.uniform(0.02, LONGEST) * usual, None)
-            paths = {"expected": expected, "earlier": base / "inputs" / "crowd.nc"}
+            paths = {"expected": expected, "earlier": base / "inputs" / command.earlier}
             rows = kill_and_repeat(folder, command, moments, usual=usual, **paths)
             for row in islice(rows, options.fits if name == "fit" else options.others):
                 writer.writerow([name, *row])

@@ -123,7 +123,8 @@ def refuse_fit(target: Path) -> None:
     """Raise StorageError where a file holds a posterior, which takes hours to make again."""
     attrs = read_attributes(target)
     if "posterior_sha256" in attrs:
-        refuse_results(target, attrs["status"], by="a measurement")
+        remedy = f"{name_another()}; the fit has every number of a measurement"
+        refuse_results(target, attrs["status"], by="a measurement", remedy=remedy)
 
 
 def refuse_answer(target: Path) -> None:
@@ -132,13 +133,12 @@ def refuse_answer(target: Path) -> None:
 
     attrs = read_attributes(target)
     if attrs and attrs["status"] != APPROXIMATE:
-        refuse_results(target, attrs["status"], by="a preview")
+        refuse_results(target, attrs["status"], by="a preview", remedy=name_another())
 
 
-def refuse_results(target: Path, status: str, *, by: str) -> NoReturn:
+def refuse_results(target: Path, status: str, *, by: str, remedy: str) -> NoReturn:
     """Raise StorageError: what a command writes replaces no results of this status."""
-    message = f"{target}: holds results ({status}), and {by} replaces none"
-    raise StorageError(f"{message}; {name_another()}")
+    raise StorageError(f"{target}: holds results ({status}), and {by} replaces none; {remedy}")
 
 
 def refuse_inputs(

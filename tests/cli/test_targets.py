@@ -29,7 +29,7 @@ def test_a_measurement_does_not_replace_a_fit(run, shared_results, out):
     assert done.exit_code == 5
     assert done.stderr == (
         f"quickstart.results.nc: holds results ({status}), and a measurement replaces none; "
-        "name another file with --out\n"
+        "name another file with --out; the fit has every number of a measurement\n"
     )
     assert fitted.read_bytes() == before
 
