@@ -20,7 +20,7 @@ from sharpbayes.metrics.crowd.responsiveness import (
     table_responsiveness,
 )
 from sharpbayes.metrics.crowd.scores import REPLICATE
-from sharpbayes.metrics.stats.clusters import CLUSTER
+from sharpbayes.metrics.stats.clusters import cluster_coords
 from sharpbayes.spec.crowd import Crowd
 
 
@@ -89,8 +89,7 @@ def tally_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray) -> CrowdTally
 
 def _item_coords(data: CrowdData) -> dict[str, Any]:
     """Labels of the items, and their clusters where the study names any."""
-    clusters = {CLUSTER: ("item", data.cluster)} if data.cluster.size else {}
-    return {"item": list(data.item.labels), **clusters}
+    return {"item": list(data.item.labels), **cluster_coords(data.cluster, "item")}
 
 
 def _stratify(spec: Crowd, data: CrowdData) -> xr.DataArray:

@@ -9,7 +9,7 @@ import xarray as xr
 
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.errors import format_list, join_names
-from sharpbayes.metrics.stats.clusters import CLUSTER, cluster_codes
+from sharpbayes.metrics.stats.clusters import cluster_codes, cluster_coords
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 
 # A weaker relation between two experts is not said, however many items show it.
@@ -62,8 +62,8 @@ def tabulate_labels(data: CrowdData) -> xr.DataArray:
     labels = np.full((len(names), len(data.item.labels)), np.nan)
     if data.expert is not None:
         labels[data.expert.codes, data.expert_item] = data.expert_label
-    clusters = {CLUSTER: ("item", data.cluster)} if data.cluster.size else {}
-    return xr.DataArray(labels, {"expert": list(names), **clusters}, ("expert", "item"))
+    coords = {"expert": list(names), **cluster_coords(data.cluster, "item")}
+    return xr.DataArray(labels, coords, ("expert", "item"))
 
 
 def contrary_experts(agreement: xr.Dataset) -> Iterator[str]:

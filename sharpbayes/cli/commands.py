@@ -154,8 +154,7 @@ def measure(
 ) -> None:
     """Compute the deterministic metrics and their bootstrap intervals."""
     files = console.load_files(study, set_, seed)
-    target = results_path(files.study.path, out)
-    refuse_fit(target)
+    target = results_path(files.study.path, out, refuse=refuse_fit)
     with console.run_context(
         files, target, resume=resume, address=cluster, quiet=quiet, phases=MEASURE_PHASES
     ) as context:

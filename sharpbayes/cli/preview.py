@@ -41,8 +41,8 @@ def save_preview(
     ``inputs`` are results that the command reads.
     """
     path = files.study.path
-    target = results_path(path, out, inputs, ending=".preview.results.nc")
-    refuse_answer(target)
+    ending = ".preview.results.nc"
+    target = results_path(path, out, inputs, ending=ending, refuse=refuse_answer)
     with console.run_context(
         files,
         target,

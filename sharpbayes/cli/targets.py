@@ -1,7 +1,7 @@
 """Where a command may write: it replaces nothing but what the program wrote itself."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -9,6 +9,8 @@ from sharpbayes.cli.streams import say
 from sharpbayes.errors import StorageError
 from sharpbayes.storage.checksums import has_mark
 
+# Root attributes of a results file; none of what is absent, damaged or another.
+Attributes = dict[str, Any]
 # Bytes at the start of a text that say whether the program wrote it.
 MARKED_BYTES = 2000
 
@@ -19,20 +21,29 @@ def name_another(option: str = "--out", *, kind: str = "file") -> str:
 
 
 def results_path(
-    study: Path, out: Path | None, inputs: Sequence[Path] = (), *, ending: str = ".results.nc"
+    study: Path,
+    out: Path | None,
+    inputs: Sequence[Path] = (),
+    *,
+    ending: str = ".results.nc",
+    refuse: Callable[[Path, Attributes], None] | None = None,
 ) -> Path:
     """Return where results go; refuse before work begins what cannot be written or would be lost.
 
     ``inputs`` are results that the command reads. Under the name that a study gives, results of
-    another study are not replaced.
+    another study are not replaced; ``refuse`` raises StorageError where the attributes of what
+    stands there are of results that this command does not replace.
     """
     target = out or Path(f"{study.stem}{ending}")
     refuse_unwritable(target, f"{target}: cannot write results")
     if target.is_dir():
         raise StorageError(f"{target}: cannot write results here")
     refuse_loss(target, inputs)
+    earlier = read_attributes(target) if out is None or refuse is not None else {}
     if out is None:
-        refuse_other_study(target, study)
+        refuse_other_study(target, earlier, study)
+    if refuse is not None:
+        refuse(target, earlier)
     return target
 
 
@@ -103,7 +114,7 @@ def refuse_loss(target: Path, inputs: Iterable[Path] = ()) -> None:
         raise StorageError(f"{target}: holds something else than results; {name_another()}")
 
 
-def read_attributes(target: Path) -> dict[str, Any]:
+def read_attributes(target: Path) -> Attributes:
     """Return the root attributes of a results file; none of what is absent, damaged or another."""
     if not target.exists():
         return {}
@@ -112,26 +123,24 @@ def read_attributes(target: Path) -> dict[str, Any]:
     return stored_attributes(target)
 
 
-def refuse_other_study(target: Path, study: Path) -> None:
+def refuse_other_study(target: Path, attrs: Attributes, study: Path) -> None:
     """Raise StorageError where a file holds results of another study that is still there."""
-    earlier = read_attributes(target).get("study_path")
+    earlier = attrs.get("study_path")
     if earlier and Path(earlier).exists() and not _are_same(Path(earlier), study):
         raise StorageError(f"{target}: holds results of the study {earlier}; {name_another()}")
 
 
-def refuse_fit(target: Path) -> None:
+def refuse_fit(target: Path, attrs: Attributes) -> None:
     """Raise StorageError where a file holds a posterior, which takes hours to make again."""
-    attrs = read_attributes(target)
     if "posterior_sha256" in attrs:
         remedy = f"{name_another()}; the fit has every number of a measurement"
         refuse_results(target, attrs["status"], by="a measurement", remedy=remedy)
 
 
-def refuse_answer(target: Path) -> None:
+def refuse_answer(target: Path, attrs: Attributes) -> None:
     """Raise StorageError where a file holds results that are no preview."""
     from sharpbayes.storage.schema import APPROXIMATE  # noqa: PLC0415 - start-up
 
-    attrs = read_attributes(target)
     if attrs and attrs["status"] != APPROXIMATE:
         refuse_results(target, attrs["status"], by="a preview", remedy=name_another())
 

@@ -317,8 +317,9 @@ def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratin
     columns = {
         f"group:{n}": (data.rater_columns[n], data.rater) for n in _list_group_columns(crowd)
     }
-    columns |= {name: (data.item_columns[name], data.item) for name in crowd.by}
-    columns |= {CLUSTER: (data.cluster, data.item)} if data.cluster.size else {}
+    of_items = {name: data.item_columns[name] for name in crowd.by}
+    of_items |= {CLUSTER: data.cluster} if data.cluster.size else {}
+    columns |= {name: (values, data.item) for name, values in of_items.items()}
     spread = {name: spread_factor(values, owner) for name, (values, owner) in columns.items()}
     factors |= {name: factor for name, factor in spread.items() if factor.labels}
     if data.item_label.size:
@@ -334,7 +335,6 @@ def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratin
     item = Factor(data.item.labels, data.expert_item)
     raters = (*data.rater.labels, *(f"expert {name}" for name in data.expert.labels))
     labels = {"rater": raters, "scale": (SCALE, LABEL)}
-    of_items = data.item_columns | ({CLUSTER: data.cluster} if data.cluster.size else {})
     codes = {name: spread_factor(v, item).codes for name, v in of_items.items()}
     codes |= {
         "item": data.expert_item,

@@ -11,10 +11,10 @@ from sharpbayes.scaffold import harm, inference
 from sharpbayes.scaffold.column_names import WORDS, holds_lists, is_named_score, last_word, quote
 from sharpbayes.scaffold.drafts import OVER_SPAN, Draft
 from sharpbayes.scaffold.indicators import list_likely_scores
-from sharpbayes.scaffold.inference import infer_scale, is_constant, list_scores
+from sharpbayes.scaffold.inference import infer_scale, list_scores
 from sharpbayes.scaffold.labels import LABELS, choose_labels, find_unsafe, list_label_columns
 from sharpbayes.scaffold.logs import LogTable
-from sharpbayes.scaffold.prompts import CLUSTERS
+from sharpbayes.scaffold.prompts import CLUSTERS, groups_units
 from sharpbayes.spec.crowd import MODEL_OF_LABELS, NOBODY_OUTSIDE
 
 MAX_NAMES = 5
@@ -50,7 +50,8 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     if "cluster" not in roles and (cluster := _find_cluster(tables["item"].data, data, roles)):
         roles["cluster"] = cluster
         draft.assume("crowd.roles", CLUSTERS.format("items", quote(cluster)))
-    crowd["roles"] = crowd["roles"] | {x: roles[x] for x in ("cluster",) if x in roles}
+    if "cluster" in roles:
+        crowd["roles"] = crowd["roles"] | {"cluster": roles["cluster"]}
     crowd["scale"] = scale = decided.get("scale") or _infer_scores(draft, data[roles["score"]])
     named = [*list_label_columns([data, tables["item"].data], roles)]
     if not labels:
@@ -85,8 +86,7 @@ def _find_cluster(items: pd.DataFrame, ratings: pd.DataFrame, roles: Mapping[str
     for table in (items, ratings):
         names = [str(name) for name in table.columns if name not in roles.values()]
         for name in (name for name in names if last_word(name) in CLUSTER_WORDS):
-            number = table[name].nunique()
-            if is_constant(table, name, item) and 1 < number <= table[item].nunique() / 2:
+            if groups_units(table, name, item):
                 return name
     return ""
 

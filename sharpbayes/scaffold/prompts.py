@@ -1,6 +1,6 @@
 """The prompt of a panel, or the item of a crowd, that no column is named as, and their clusters."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import pandas as pd
 
@@ -36,10 +36,7 @@ def find_prompt(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
     'request'
     """
     key = [roles["model"], *(roles[role] for role in WITHIN if role in roles)]
-    used = {*key, roles.get("score")}
-    free = [str(name) for name in data.columns if name not in used]
-    free = [name for name in free if not (MEASURES - {"id"}) & {*split_name(name)}]
-    prompts = [name for name in free if _is_prompt(data, name, key)]
+    prompts = _list_prompts(data, key, used={*key, roles.get("score")})
     return max(prompts, key=lambda name: data[name].nunique(), default="")
 
 
@@ -102,11 +99,17 @@ def settle_item(data: pd.DataFrame, roles: dict[str, str], declared: Mapping[str
     named, rater = roles.get("item"), roles.get("rater")
     if "item" in declared or not named or not rater or not data.duplicated([named, rater]).any():
         return
-    free = [str(name) for name in data.columns if name not in roles.values()]
-    free = [name for name in free if not (MEASURES - {"id"}) & {*split_name(name)}]
-    finer = [x for x in free if _is_prompt(data, x, [rater]) and is_constant(data, named, x)]
+    shared = _list_prompts(data, [rater], used=roles.values())
+    finer = [name for name in shared if is_constant(data, named, name)]
     if finer:
         roles["item"] = max(finer, key=lambda name: data[name].nunique())
+
+
+def _list_prompts(data: pd.DataFrame, key: list[str], *, used: Collection[str | None]) -> list[str]:
+    """List the columns that are not used, measure nothing and can be prompts or items of a key."""
+    free = [str(name) for name in data.columns if name not in used]
+    free = [name for name in free if not (MEASURES - {"id"}) & {*split_name(name)}]
+    return [name for name in free if _is_prompt(data, name, key)]
 
 
 def _is_prompt(data: pd.DataFrame, name: str, key: list[str]) -> bool:
@@ -129,6 +132,12 @@ def describe_prompt(name: str) -> str:
     )
 
 
+def groups_units(data: pd.DataFrame, column: str, unit: str) -> bool:
+    """Tell whether a column has one value for each unit, and several units of each on average."""
+    number = data[column].nunique()
+    return is_constant(data, column, unit) and 1 < number <= data[unit].nunique() / 2
+
+
 def settle_columns(data: pd.DataFrame, roles: dict[str, str]) -> Iterator[str]:
     """Take roles of prompts from columns that cannot have them; yield what the others assume.
 
@@ -141,7 +150,7 @@ def settle_columns(data: pd.DataFrame, roles: dict[str, str]) -> Iterator[str]:
     cluster = roles.get("cluster")
     if cluster is None:
         return
-    if 1 < data[cluster].nunique() <= data[prompt].nunique() / 2:
+    if groups_units(data, cluster, prompt):
         yield CLUSTERS.format("prompts", quote(cluster))
     else:
         del roles["cluster"]

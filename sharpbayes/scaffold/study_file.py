@@ -44,7 +44,6 @@ from sharpbayes.scaffold.panel_draft import (
 from sharpbayes.scaffold.prompts import FINER, settle_item, settle_prompt
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
 from sharpbayes.scaffold.score_columns import melt_scores, name_sheets
-from sharpbayes.spec.base import Spec
 from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.roles import CROWD_LOGS, CrowdRoles
 from sharpbayes.storage.files import write_text
@@ -191,7 +190,7 @@ def _draft_table(
     answers = None if is_crowd else find_only_model(panel, crowd.roles.get("item", ""))
     if answers is not None:
         return draft_panel(draft, answers, copy)
-    refuse_roles(roles, CrowdRoles, "crowd")
+    _refuse_other_roles(roles)
     crowd = replace(crowd, roles={**crowd.roles, **roles})
     siblings = [table for table in read_siblings() if table.label != main.label]
     crowd = replace(crowd, name=copy, dialect=Dialect()) if crowd.is_rewritten else crowd
@@ -199,12 +198,12 @@ def _draft_table(
     return draft_crowd(draft, crowd, siblings)
 
 
-def refuse_roles(declared: Mapping[str, str], roles: type[Spec], kind: str) -> None:
-    """Raise SpecError where a role was declared that studies of a kind do not have."""
-    others = [role for role in declared if role not in roles.model_fields]
+def _refuse_other_roles(declared: Mapping[str, str]) -> None:
+    """Raise SpecError where a role was declared that a crowd does not have."""
+    others = [role for role in declared if role not in CrowdRoles.model_fields]
     if others:
-        known = ", ".join(role for role in ROLES if role in roles.model_fields)
-        message = f"this table is taken as a {kind}, which has no such role; its roles are {known}"
+        known = ", ".join(role for role in ROLES if role in CrowdRoles.model_fields)
+        message = f"this table is taken as a crowd, which has no such role; its roles are {known}"
         raise SpecError.at("init --role", message, key=others[0])
 
 

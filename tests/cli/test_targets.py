@@ -43,10 +43,11 @@ def test_a_measurement_replaces_a_measurement_of_the_study(run):
 @pytest.mark.parametrize("status", ["fitted", "not converged", "interrupted", "approximate"])
 def test_draws_of_any_status_are_no_measurement(tmp_path, status):
     write_results(tmp_path / "r.nc", status=status, posterior_sha256="0")
+    target = tmp_path / "r.nc"
     with pytest.raises(StorageError, match=status):
-        refuse_fit(tmp_path / "r.nc")
-    write_results(tmp_path / "r.nc", status=status)
-    refuse_fit(tmp_path / "r.nc")
+        results_path(Path("s.toml"), target, refuse=refuse_fit)
+    write_results(target, status=status)
+    assert results_path(Path("s.toml"), target, refuse=refuse_fit) == target
 
 
 @pytest.mark.parametrize("command", [["measure"], ["fit"], ["fit", "--preview"]])

@@ -40,8 +40,8 @@ def harshness_difference(
     by rater, with m / (m - 1) for the m raters of a group, by item, and of single ratings; an ``e``
     of an item with n ratings is divided by ``sqrt(1 - 1 / n)``. Where items have a ``cluster``
     (item,), from 0, sums are by cluster in place of item, and V_ratings is of the sums by rater and
-    cluster. Interval and p value are Student's
-    with Satterthwaite's degrees of freedom, from the raters of every group.
+    cluster. Interval and p value are Student's with Satterthwaite's degrees of freedom, from the
+    raters of every group.
 
     Scores (rating,) are 0..K, ``membership`` (group, rater) has the coordinate ``grouping``. The
     result has ``difference``, ``p``, ``p_holm`` (group, other) and ``difference_interval`` (group,

@@ -10,7 +10,7 @@ from sharpbayes.metrics.crowd.groups import explain_missing
 from sharpbayes.metrics.crowd.kernels import count_raters, tabulate_raters
 from sharpbayes.metrics.crowd.responsiveness import metric_names, severity_metrics
 from sharpbayes.metrics.crowd.scale_use import scale_use
-from sharpbayes.metrics.stats.clusters import CLUSTER
+from sharpbayes.metrics.stats.clusters import cluster_coords
 from sharpbayes.metrics.stats.intervals import intervals_with_width, percentile_interval
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.metrics.stats.ranks import rank
@@ -46,7 +46,7 @@ class RaterScores:
     @property
     def items(self) -> xr.DataArray:
         """Numbers of the items, with their clusters, over (item)."""
-        coords = {CLUSTER: ("item", self.cluster)} if self.cluster.size else {}
+        coords = cluster_coords(self.cluster, "item")
         return xr.DataArray(np.arange(len(self.label_count)), coords, "item")
 
     @property

@@ -15,6 +15,15 @@ CLUSTER = "cluster"
 PROMPT_LABELS = ("category", CLUSTER)
 
 
+def cluster_coords(names: NDArray[np.str_], dim: str) -> dict[str, tuple[str, NDArray[np.str_]]]:
+    """Return the coordinate that names the cluster of each unit; none where ``names`` are empty.
+
+    >>> list(cluster_coords(np.array(["s", "s"]), "item")), cluster_coords(np.array([]), "item")
+    (['cluster'], {})
+    """
+    return {CLUSTER: (dim, names)} if names.size else {}
+
+
 def cluster_codes(units: xr.DataArray, dim: str) -> NDArray[np.intp] | None:
     """Return the number of the cluster of each unit, from 0; None where units are independent.
 
