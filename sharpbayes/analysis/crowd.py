@@ -20,7 +20,8 @@ from sharpbayes.data.crowd import CrowdData
 from sharpbayes.data.intraclass import describe_clusters, describe_correlations
 from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import run_both
-from sharpbayes.metrics.crowd.cohesion import cohesion
+from sharpbayes.metrics.crowd.cohesion import MEASURES, cohesion
+from sharpbayes.metrics.crowd.cohesion_intervals import cohesion_intervals
 from sharpbayes.metrics.crowd.groups import ALL, explain_few_raters, labelled_items
 from sharpbayes.metrics.crowd.harshness import harshness_difference
 from sharpbayes.metrics.crowd.priority import disagreement, priority
@@ -35,9 +36,11 @@ from sharpbayes.spec.crowd import CrowdLabels
 Groups = dict[str, xr.Dataset]
 
 COHESION_NOTE = (
-    "p values: {permutations} shuffles of raters between the groups of a grouping, two-sided, "
-    "with a Monte Carlo standard error of at most {error:.3f}; adjusted over the whole table by "
-    "Benjamini and Hochberg. Distance of scores: {distance}."
+    "Intervals: {level}; they contain which {units} and which raters there are (variances by both, "
+    "Student's t); GAI has none where that of IRR or XRR contains 0. p values: {permutations} "
+    "shuffles of raters between the groups of a grouping, two-sided, with a Monte Carlo standard "
+    "error of at most {error:.3f}; adjusted over the whole table by Benjamini and Hochberg. "
+    "Distance of scores: {distance}."
 )
 HARSHNESS_NOTE = (
     "Intervals: {level}, of the difference of mean scores on the same items; they contain "
@@ -152,26 +155,40 @@ def compare_harshness(study: CrowdStudy) -> xr.Dataset:
 
 
 def _measure_cohesion(study: CrowdStudy) -> xr.Dataset:
-    """IRR, XRR and GAI of every group."""
-    spec, data = study.crowd, study.data
-    distance = spec.full_distance
+    """IRR, XRR and GAI of every group with their intervals."""
+    spec, data, counts = study.crowd, study.data, study.score_counts
+    distance, level = spec.full_distance, study.spec.bootstrap.level
     note = COHESION_NOTE.format(
+        level=format_percent(level),
+        units=study.resampled_items,
         permutations=spec.permutations,
         error=1.0 / np.sqrt(max(spec.permutations, 1)),
         distance=distance,
     )
-    return cohesion(
-        data.score,
-        item=data.item.codes,
-        rater=data.rater.codes,
-        membership=study.score_counts.membership,
-        n_scores=len(data.score_labels),
-        distance=distance,
+    ratings: dict[str, Any] = {
+        "score": data.score,
+        "item": data.item.codes,
+        "rater": data.rater.codes,
+        "membership": counts.membership,
+        "n_scores": len(data.score_labels),
+        "distance": distance,
+    }
+    table = cohesion(
+        **ratings,
         permutations=spec.permutations,
         seed=study.spec.seed,
         min_raters=spec.min_raters,
         min_items=spec.min_items,
-    ).assign_attrs(distance=distance, permutations=spec.permutations, interval_note=note)
+    )
+    cluster = cluster_codes(counts.plurality, "item")
+    intervals = cohesion_intervals(**ratings, level=level, cluster=cluster)
+    table = table.assign(
+        {
+            f"{name}_interval": intervals[f"{name}_interval"].where(table[name].notnull())
+            for name in MEASURES
+        }
+    )
+    return table.assign_attrs(distance=distance, permutations=spec.permutations, interval_note=note)
 
 
 def _measure_raters(study: CrowdStudy) -> xr.Dataset:

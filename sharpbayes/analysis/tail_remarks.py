@@ -90,7 +90,7 @@ def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     of_mean = rise_by_ends(unseen, "mean", share)
     yield (
         f"No answer of {join_names(names)} is at the end of the scale, and {clause} for granted "
-        f"that there is none. As many prompts show none even where up to {share:.1%} of all have "
+        f"that there is none. So many prompts can show none even if up to {share:.1%} of all have "
         f"one (at {format_percent(evidence.attrs['level'])} confidence): {cvar} would then be "
         f"higher by up to {rise:.1f}, the mean log-risk by up to {of_mean:.1f}."
     )

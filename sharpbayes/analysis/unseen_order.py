@@ -40,8 +40,8 @@ def describe_near(near: Sequence[str], rise: float, *, units: str) -> str:
     Models and rise are those of :func:`near_lowest`, ``units`` what can miss such answers.
 
     >>> describe_near(["b"], 0.81, units="prompts")
-    'Those that its prompts can miss would add up to 0.8, and b lies above it by less.'
+    'Its prompts can miss such answers, which would raise it by up to 0.8; b is higher by less.'
     """
-    verb = "lies" if len(near) == 1 else "lie"
-    added = f"Those that its {units} can miss would add up to {rise:.1f}"
-    return f"{added}, and {join_names(near)} {verb} above it by less."
+    verb = "is" if len(near) == 1 else "are"
+    missed = f"Its {units} can miss such answers, which would raise it by up to {rise:.1f}"
+    return f"{missed}; {join_names(near)} {verb} higher by less."

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.crowd_evidence import CHANCE, runs_against
-from sharpbayes.errors import format_count, join_names
+from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.crowd.reading import FALSE_READING, count_readers
 from sharpbayes.report.claims import evidence_texts
 from sharpbayes.report.group_differences import GroupDifferences, size_of_group
@@ -27,12 +27,15 @@ from sharpbayes.report.wording import (
     likely_reasons,
     misfit_reasons,
     posterior_estimate,
+    with_interval,
     without_posterior,
 )
 
 WITHOUT = "without careless"
 # A smaller change of the responsiveness is not said.
 CARELESS_CHANGE = 0.01
+# Of fewer raters no quartiles are told.
+MIN_QUARTILES = 4
 BEST = "where 1 is best (harmonic mean of MPA and WRA)"
 
 
@@ -181,7 +184,10 @@ class CrowdAnswer:
         fitted, failed = is_fitted(self.view), failed_statistics(self.view)
         first = median if fitted and not failed else observed
         if not first:
+            if not self._has_groups and not has_same_labels(self.view):
+                reason = "nobody but themselves labels an item"
             yield f"Responsiveness of all raters cannot be measured: {reason}."
+            yield from [*self._agreement_of_raters(), *self._single_raters()]
             return
         source = f"observed; {without_posterior(self.view)}"
         if fitted:
@@ -196,6 +202,32 @@ class CrowdAnswer:
         if fitted:
             other = f"Posterior medians are {median}" if failed else f"The bootstrap has {observed}"
             yield f"{other}. {self._agreement()}"
+
+    def _agreement_of_raters(self) -> Iterator[str]:
+        """How far all raters agree with each other, which asks for no labels."""
+        cell = self.view.group("cohesion").sel(ALL_GROUPS) if "cohesion" in self.view else {}
+        if "irr_interval" not in cell or np.isnan(cell["irr"]):
+            return
+        label = f"{format_percent(self.view.results['joint'].attrs['level'])} interval"
+        yield (
+            "What can be said without labels: the "
+            f"{format_count(int(cell['raters']), 'rater')} agree with each other by "
+            f"{with_interval(cell['irr'], cell['irr_interval'], label)}, where 1 is full agreement "
+            "and 0 that of chance (IRR, Krippendorff's alpha)."
+        )
+
+    def _single_raters(self) -> Iterator[str]:
+        """How single raters follow the labels, where they do so one by one."""
+        hm = self.view.group("raters")["hm"].dropna("rater") if "raters" in self.view else None
+        if hm is None or hm.size < MIN_QUARTILES:
+            return
+        low, median, high = (number(x, 2) for x in np.quantile(hm, [0.25, 0.5, 0.75]))
+        labels = "the labels" if has_same_labels(self.view) else "labels by the others"
+        yield (
+            f"One by one, raters follow {labels} with a median responsiveness of {median}, "
+            f"the middle half from {low} to {high} (observed for {hm.size} raters, "
+            f"with the noise of the items of each), {BEST}."
+        )
 
     def _ends_of_groups(self, variable: str) -> str:
         """The least and the most responsive group by a variable of ``joint``; empty if none is."""

@@ -158,7 +158,9 @@ class PanelAnswer(PanelReading):
         """What policy scores say where answers that nobody saw could change the order by tails."""
         if not self.has_unseen_order or self.has_policy_score or not self.tells_means:
             return
-        yield from self._compare(["policy_score"], "What depends on such answers far less")
+        yield from self._compare(
+            ["policy_score"], "By a metric that depends far less on such answers"
+        )
         lowest = {METRICS[name]: self.named_by(name) for name in ("cvar", "policy_score")}
         yield from describe_different_lowest(lowest)
 

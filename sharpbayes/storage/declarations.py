@@ -5,6 +5,7 @@ VARIABLES = """
 /cohesion
   group: number: gai gai_p gai_p_adjusted irr irr_p irr_p_adjusted items raters xrr xrr_p
     xrr_p_adjusted
+  group, bound: number: gai_interval irr_interval xrr_interval
   group: text: reason
 /contested_items
   item, rater: number: score

@@ -233,8 +233,8 @@ def test_log_risk_orders_no_models_that_unseen_ends_could_change(groups):
     )
     assert reason == (
         "By PPI++ m2 has the lowest mean log-risk, but no label shows an answer of it at the end "
-        "of the scale. Those that its labels can miss would add up to 1.1, and m1 lies above it by "
-        "less."
+        "of the scale. Its labels can miss such answers, which would raise it by up to 1.1; m1 is "
+        "higher by less."
     )
     # So few cannot change the order, and where another model is lowest its labels count.
     for harmless in (share / 100, share[::-1].assign_coords(model=share["model"])):

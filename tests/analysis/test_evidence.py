@@ -47,7 +47,7 @@ GOOD = [spread(120, high=7), spread(120, low=3)]
 # Of 120 prompts without an answer at the end of the scale: 1 - 0.05^(1/120) is 2.5%.
 UNSEEN = (
     "No answer of m0 and m1 is at the end of the scale, and their intervals take for granted that "
-    "there is none. As many prompts show none even where up to 2.5% of all have one (at 95% "
+    "there is none. So many prompts can show none even if up to 2.5% of all have one (at 95% "
     "confidence): CVaR 95 would then be higher by up to 6.8, the mean log-risk by up to 0.3."
 )
 

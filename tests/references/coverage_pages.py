@@ -145,6 +145,23 @@ def clustered_items_table(rows: list[Row]) -> str:
     return markdown([*sizes, *header, "column named, %"], lines)
 
 
+def cohesion_table(rows: list[Row]) -> str:
+    """Intervals of agreement that hold and their width, by world and design."""
+    lines, keys = [], ("world", "items", "raters", "ratings", "taken_as")
+    for key in dict.fromkeys(tuple(row[name] for name in keys) for row in rows):
+        chosen = {r["measure"]: r for r in rows if tuple(r[name] for name in keys) == key}
+        design = [*key[:3], "all" if key[3] == "0" else key[3], key[4]]
+        measures = [chosen[name] for name in ("irr", "xrr", "gai")]
+        shares = [percent([row], "holds") for row in measures]
+        widths = [f"{float(row['width']):.2f}" for row in measures]
+        gai = [percent([measures[2]], name) for name in ("known", "not_one")]
+        lines.append([*design, *shares, *widths, *gai])
+    sizes = ["world", "items", "raters of a group", "ratings of a group an item", "items taken as"]
+    names = ("IRR", "XRR", "GAI")
+    header = [*(f"{name} holds, %" for name in names), *(f"{name}, width" for name in names)]
+    return markdown([*sizes, *header, "GAI has an interval, %", "that excludes 1, %"], lines)
+
+
 def clustered_tests_table(rows: list[Row]) -> str:
     """False alarms of tests, by test, world and design."""
     lines, keys = [], ("test", "world", "scenarios", "variants")
@@ -348,6 +365,7 @@ def main() -> None:
         "clustered fits": clustered_fits_table(read_rows("clustered_fits.csv")),
     }
     write("clustered-prompts.md", clustered)
+    write("coverage_crowd.md", {"cohesion": cohesion_table(read_rows("cohesion_coverage.csv"))})
     write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
     write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
     posterior = gate_posterior_table(read_rows("gate_posterior.csv"))

@@ -510,3 +510,38 @@ def test_a_difference_that_hm_does_not_show_but_wra_does_is_said():
     assert sentence in compare(wra_p=0.02)
     for shown in (compare(wra_p=0.03), compare(wra_p=0.02, hm_p=0.01)):
         assert "By WRA alone" not in " ".join(shown)
+
+
+def test_raters_without_labels_are_told_how_far_they_agree(tmp_path):
+    two_teams(tmp_path, "crowd")
+    text = (tmp_path / "study.toml").read_text("utf-8").replace('[["team"]]', "[]")
+    (tmp_path / "study.toml").write_text(text, "utf-8")
+    results = measure(load_study(tmp_path / "study.toml"))
+    cell = results["cohesion"].to_dataset().sel(group="all")
+    value, (low, high) = float(cell["irr"]), cell["irr_interval"].to_numpy()
+    assert 0 < low < value < high < 1
+    hm = results["raters"]["hm"].dropna("rater")
+    first, middle, last = np.quantile(hm, [0.25, 0.5, 0.75])
+    assert list(answer(results)[:3]) == [
+        "Responsiveness of all raters cannot be measured: nobody but themselves labels an item.",
+        f"What can be said without labels: the 30 raters agree with each other by {value:.2f} (95% "
+        f"interval {low:.2f} to {high:.2f}), where 1 is full agreement and 0 that of chance (IRR, "
+        "Krippendorff's alpha).",
+        f"One by one, raters follow labels by the others with a median responsiveness of "
+        f"{middle:.2f}, the middle half from {first:.2f} to {last:.2f} (observed for "
+        f"{hm.size} raters, with the noise of the items of each), {BEST}.",
+    ]
+    for name in ("cohesion", "raters"):
+        del results[name]
+    assert len([x for x in answer(results) if "One by one" in x or "without labels" in x]) == 0
+
+
+def test_three_raters_have_no_quartiles(tmp_path):
+    two_teams(tmp_path, "crowd")
+    table = pd.read_csv(tmp_path / "ratings.csv")
+    table[table["rater"] < 3].to_csv(tmp_path / "ratings.csv", index=False)
+    text = (tmp_path / "study.toml").read_text("utf-8").replace('[["team"]]', "[]")
+    (tmp_path / "study.toml").write_text(text, "utf-8")
+    text = " ".join(answer(measure(load_study(tmp_path / "study.toml"))))
+    assert "the 3 raters agree with each other by" in text
+    assert "One by one" not in text

@@ -187,8 +187,8 @@ def test_an_order_by_tails_that_unseen_ends_could_change_stands_under_that_condi
         "was fitted."
     )
     compared = (
-        "What depends on such answers far less: b has the lowest policy score, 0.05 (95% interval "
-        "\u22120.45 to 0.30)."
+        "By a metric that depends far less on such answers: b has the lowest policy score, 0.05 "
+        "(95% interval \u22120.45 to 0.30)."
     )
     assert others == [compared] * ("{}" in relation) + [UNDECIDED]
 
@@ -205,7 +205,8 @@ def test_a_posterior_under_that_condition_says_so():
         "scale, of which it shows none, are no more frequent for it."
     )
     assert compared.startswith(
-        "What depends on such answers far less: b has the lowest policy score with probability 0.90"
+        "By a metric that depends far less on such answers: b has the lowest policy score with "
+        "probability 0.90"
     )
     results["evidence"]["unseen_end_share"][:] = 0
     assert answer(results)[0].startswith("b has the lowest tail risk of 3 models with probability ")

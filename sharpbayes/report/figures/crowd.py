@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.rater_averages import RATER_METRICS, average_raters
+from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.report.figures.labels import label_groups, label_strata, wrap_name, wrap_names
@@ -25,6 +26,8 @@ COMPARED = {metric.name: metric.label for metric in METRICS if metric.compared}
 MAX_LINES = len(LINES)
 MAX_ROWS = 120
 LINE = 0.16  # inches
+# Share of a row that an interval lies beside its point.
+BESIDE = 0.2
 # Share of a step of the scale over which intervals of several lines are spread.
 SPREAD = 0.4
 ALL = "all"
@@ -111,7 +114,7 @@ def score_distribution(results: xr.DataTree) -> "Figure | None":
 
 
 def cohesion(results: xr.DataTree) -> "Figure | None":
-    """Draw IRR and XRR of each group, joined by a line that is thick where they differ."""
+    """Draw IRR and XRR of each group with intervals, joined by a line, thick where they differ."""
     data = results["cohesion"].to_dataset()
     groups = labels_where(data["gai"].notnull())[:MAX_GROUPS]
     if not groups:
@@ -129,15 +132,33 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
             continue
         points = data.isel(group=flag)
         axes.hlines(place[flag], points["xrr"], points["irr"], label=label, **style)
-    mark: Style = {"color": LINES[0]["color"], "markersize": 6}
-    axes.plot(data["irr"], place, "o", label="IRR, inside the group", **mark)
-    axes.plot(data["xrr"], place, "o", mfc="white", label="XRR, with all others", **mark)
+    _mark_agreement(axes, data, place)
     _name_rows(axes, [*names.values()])
-    axes.set_xlabel("agreement; 1 is perfect, 0 is chance")
+    text = "agreement; 1 is perfect, 0 is chance"
+    if "irr_interval" in data:
+        text += f"\nabove and below: intervals ({format_percent(interval_level(results))})"
+    axes.set_xlabel(text)
     axes.locator_params(axis="x", nbins=6)
     axes.grid(axis="x")
     axes.legend(**LEGEND_OUTSIDE)
     return figure
+
+
+def _mark_agreement(axes: "Axes", data: xr.Dataset, place: np.ndarray) -> None:
+    """Points of IRR and XRR at the places of groups, with the interval of either beside the row.
+
+    Results of earlier versions have no intervals.
+    """
+    colour = LINES[0]["color"]
+    kinds: tuple[tuple[str, float, Style, str], ...] = (
+        ("irr", -BESIDE, {"label": "IRR, inside the group"}, "-"),
+        ("xrr", BESIDE, {"label": "XRR, with all others", "markerfacecolor": "white"}, ":"),
+    )
+    for name, shift, style, dash in kinds:
+        axes.plot(data[name], place, "o", color=colour, markersize=6, **style)
+        if f"{name}_interval" in data:
+            bounds = data[f"{name}_interval"].transpose("bound", "group").to_numpy()
+            axes.hlines(place + shift, *bounds, color=colour, linewidth=1.0, linestyle=dash)
 
 
 def contested_items(results: xr.DataTree) -> "Figure | None":

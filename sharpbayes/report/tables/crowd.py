@@ -10,7 +10,7 @@ from sharpbayes.errors import format_list
 from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.format import MISSING, number, value_and_interval
 from sharpbayes.report.tables.panel import labels_where, pairs_where
 
 # Rows of a table of pairs, items or raters; all of them are in the results file.
@@ -146,11 +146,19 @@ def _harshness_note(view: View) -> str:
 
 
 def _starred(name: str) -> Column:
-    """A number with a star where it is significant, two where it stays so after correction."""
+    """A number with its interval, a star where it is significant, two where it stays so.
+
+    Results of earlier versions have no interval.
+    """
 
     def cell(row: View) -> str:
         p_values = [float(row[f"cohesion/{name}_{end}"]) for end in ("p", "p_adjusted")]
-        return number(row[f"cohesion/{name}"]) + "*" * sum(p < SIGNIFICANCE_LEVEL for p in p_values)
+        stars = "*" * sum(p < SIGNIFICANCE_LEVEL for p in p_values)
+        value, path = row[f"cohesion/{name}"], f"cohesion/{name}_interval"
+        if path not in row:
+            return number(value) + stars
+        text, interval = value_and_interval(value, row[path])
+        return text + stars + f" ({interval})" * (interval != MISSING)
 
     return Column(name.upper(), cell)
 
@@ -177,6 +185,12 @@ def _measured(view: View) -> list[Labels]:
     """Groups, or strata of items, that are measured."""
     measured = view["responsiveness/reason"] == ""
     return [{str(measured.dims[0]): label} for label in labels_where(measured)]
+
+
+def _has_measured_strata(view: View) -> bool:
+    """Whether there are several strata of items, and all raters are measured on one of them."""
+    several = view.group("responsiveness").sizes["by"] > 1
+    return several and bool(_measured(view.select(ALL_GROUPS)))
 
 
 CURVES = (
@@ -218,6 +232,7 @@ GROUP_TABLES = (
         name="curves_by_group",
         title="Precision and recall at each score",
         source="Responsiveness paper, Figure 2",
+        condition=lambda view: bool(_measured(view.select(ALL_ITEMS))),
         repeat=[ALL_ITEMS],
         rows=_measured,
         columns=("{group}; raters: responsiveness/raters | count", *CURVES),
@@ -230,7 +245,7 @@ GROUP_TABLES = (
         repeat=[ALL_GROUPS],
         rows=_measured,
         columns=("{by}", *CURVES),
-        condition=lambda view: view.group("responsiveness").sizes["by"] > 1,
+        condition=_has_measured_strata,
         note="Precision is missing where no plurality in the stratum is the score.",
     ),
     TableSpec(

@@ -47,8 +47,11 @@ def _shares_of_models(view: View) -> Iterator[Labels]:
 
 
 def _crowd_metrics(view: View, *, names: tuple[str, ...]) -> list[Labels]:
-    """Metrics of groups with what readers call them."""
-    return [{"metric": x, "name": _name_metric(view, x)} for x in names]
+    """Metrics that some group has, with what readers call them."""
+    known = view["joint/observed"].notnull().any("group")
+    return [
+        {"metric": x, "name": _name_metric(view, x)} for x in names if bool(known.sel(metric=x))
+    ]
 
 
 def _group_rows(view: View) -> list[Labels]:

@@ -62,6 +62,24 @@ def test_shares_of_scores_fill_the_bar(results):
     assert ends == pytest.approx([1.0] * len(ends))
 
 
+def test_agreement_is_drawn_with_its_intervals(results):
+    """Results of earlier versions have none."""
+    axes = crowd.cohesion(results).axes[0]
+    data = results["cohesion"].to_dataset()
+    data = data.sel(group=data["gai"].notnull())
+    inner, outer = axes.collections[-2:]
+    for lines, name in ((inner, "irr"), (outer, "xrr")):
+        ends = np.array([line[:, 0] for line in lines.get_segments()])
+        assert ends == pytest.approx(data[f"{name}_interval"].to_numpy())
+    earlier = results.copy()
+    names = [f"{name}_interval" for name in ("irr", "xrr", "gai")]
+    earlier["cohesion"] = xr.DataTree(results["cohesion"].to_dataset().drop_vars(names))
+    before = crowd.cohesion(earlier).axes[0]
+    assert len(before.collections) == len(axes.collections) - 2
+    assert "intervals" in axes.get_xlabel()
+    assert "intervals" not in before.get_xlabel()
+
+
 def test_ratings_of_an_item_are_counted(results):
     ax = crowd.contested_items(results).axes[0]
     score = results["contested_items"]["score"].isel(item=0).values

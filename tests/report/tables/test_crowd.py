@@ -38,11 +38,45 @@ def test_numbers_are_those_of_the_results(results, tables):
     cell = results["cohesion"].to_dataset().sel(group="gender=Man")
     row = next(r for r in tables["Group cohesion"].rows if r[0] == "gender=Man")
     stars = "*" * sum(float(cell[f"irr_{end}"]) < 0.05 for end in ("p", "p_adjusted"))
-    assert row[1] == f"{float(cell['irr']):.3f}{stars}"
+    low, high = cell["irr_interval"].to_numpy()
+    assert row[1] == f"{float(cell['irr']):.2f}{stars} ({low:.2f} to {high:.2f})"
+    assert low < float(cell["irr"]) < high
     first = tables["Items by harm as seen by responsive groups"].rows[0]
     best = float(results["items"]["priority"].max())
     assert first[2] == f"{best:.3f}"
     assert float(results["items"]["priority"].sel(item=first[0])) == best
+
+
+def test_cohesion_of_earlier_versions_has_no_intervals(results):
+    earlier = results.copy()
+    names = [f"{name}_interval" for name in ("irr", "xrr", "gai")]
+    earlier["cohesion"] = xr.DataTree(results["cohesion"].to_dataset().drop_vars(names))
+    tables = {table.title: table for table in report_tables(earlier)}
+    row = next(r for r in tables["Group cohesion"].rows if r[0] == "gender=Man")
+    cell = results["cohesion"].to_dataset().sel(group="gender=Man")
+    assert row[1].rstrip("*") == f"{float(cell['irr']):.3f}"
+
+
+def test_a_crowd_that_is_not_measured_has_no_empty_tables(results):
+    without = results.copy()
+    observed = results["joint"]["observed"]
+    without["joint"] = xr.DataTree(
+        results["joint"].to_dataset().assign(observed=observed.where(observed["metric"] != "hm"))
+    )
+    reason = results["responsiveness"]["reason"]
+    without["responsiveness"] = xr.DataTree(
+        results["responsiveness"].to_dataset().assign(reason=xr.full_like(reason, "no labels"))
+    )
+    left_out = {
+        "HM: bootstrap",
+        "Precision and recall at each score",
+        "Precision and recall at each score by stratum of items",
+    }
+    titles = {table.title for table in report_tables(results)}
+    assert left_out < titles
+    rest = report_tables(without)
+    assert not left_out & {table.title for table in rest}
+    assert all(table.rows for table in rest)
 
 
 def test_pairs_come_by_p(results, tables):
