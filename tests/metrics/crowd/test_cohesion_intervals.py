@@ -175,6 +175,91 @@ def test_copies_of_an_item_in_a_cluster_show_no_more_than_the_item():
     xr.testing.assert_identical(own, once)
 
 
+def squares(terms):
+    """n / (n - 1) times the squared deviations of n terms from their mean."""
+    terms = np.array(terms)
+    return terms.size / (terms.size - 1) * ((terms - terms.mean()) ** 2).sum()
+
+
+def variance(terms, ratings, cluster):
+    """Variance of a measure and its degrees of freedom, from what items and ratings add to it."""
+    score, item, rater, member = ratings
+    added, inside, outside, used = terms
+    units = sorted({cluster[i] for i in np.flatnonzero(used)})
+    items = squares([sum(added[i] for i in np.flatnonzero(cluster == u)) for u in units])
+    changes = np.where(member[rater], inside[item, score], outside[item, score])
+    sides = [
+        [changes[rater == r].sum() for r in set(rater[member[rater] == side])]
+        for side in ([True, False] if np.any(outside) else [True])
+    ]
+    parts = [(squares(side), len(side) - 1) for side in sides]
+    raters = sum(part for part, _ in parts)
+    more = max(raters - (changes**2).sum(), 0.0)
+    n_raters = raters**2 / sum(part**2 / number for part, number in parts)
+    freedom = (items + more) ** 2 / (items**2 / (len(units) - 1) + more**2 / n_raters)
+    return items + more, max(freedom, 1.0)
+
+
+def fisher(value, variance, freedom, k):
+    """The interval of an intraclass correlation of k ratings."""
+    slope = ((k - 1) / (1 + (k - 1) * value) + 1 / (1 - value)) / 2
+    z = np.log((1 + (k - 1) * value) / (1 - value)) / 2
+    half = stdtrit(freedom, 0.975) * slope * variance**0.5
+    ends = np.exp(2 * np.array([z - half, z + half]))
+    return (ends - 1) / (ends + k - 1)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_intervals_follow_their_formula(seed, clustered):
+    """In tables with gaps, items that nobody outside scored, and a rater who scored nothing."""
+    score, item, rater, _ = draw_ratings(seed, share=(0.5, 0.65, 0.8)[seed % 3])
+    kept = (rater != 2) & ((item > 2) | (rater < 5))
+    score, item, rater = score[kept], item[kept], rater[kept]
+    if seed % 2:  # the others see the contrary
+        score = np.where(rater < 5, score, N_SCORES - 1 - score)
+    member = np.arange(N_RATERS) < 5
+    cluster = np.arange(N_ITEMS) // 2 if clustered else np.arange(N_ITEMS)
+    options = {"cluster": cluster} if clustered else {}
+    bounds = measure(score, item, rater, [*"aaaaabbbb"], **options).sel(group="g=a")
+    ratings = score, item, rater, member
+    counts = count(*ratings)
+    table = np.zeros((2, N_ITEMS, N_SCORES))
+    np.add.at(table, (np.where(member[rater], 0, 1), item, score), 1)
+    (m, n), (x, y) = table.sum(axis=2), table
+    inner = influence_on_irr(x, irr_gradient(counts["within"], distance="ordinal"))
+    across = (counts[name] for name in ("cross", "inside", "outside"))
+    outer = influence_on_xrr(x, y, xrr_gradient(*across, distance="ordinal"))
+    first, second = irr_of(counts["within"], "ordinal"), xrr_of(counts, "ordinal")
+    assert first > 0
+    assert (second > 0) == (seed % 2 == 0)
+    both = (m > 0) & (n > 0)
+    expected = {
+        "irr": (first, inner, m[m > 1].mean()),
+        "xrr": (second, outer, (2 / (1 / m[both] + 1 / n[both])).mean()),
+    }
+    for name, (value, part, number) in expected.items():
+        terms = part.item, part.inside, part.outside, part.used
+        k = max(number, 2) if value > 0 else 2
+        interval = fisher(value, *variance(terms, ratings, cluster), k)
+        assert bounds[f"{name}_interval"].to_numpy() == pytest.approx(interval, rel=1e-9)
+    if min(bounds["irr_interval"][0], bounds["xrr_interval"][0]) <= 0:
+        assert np.isnan(bounds["gai_interval"]).all()
+        return
+    terms = [
+        a / first - b / second
+        for a, b in zip(
+            (inner.item, inner.inside, inner.outside),
+            (outer.item, outer.inside, outer.outside),
+            strict=True,
+        )
+    ]
+    spread, freedom = variance((*terms, inner.used | outer.used), ratings, cluster)
+    half = stdtrit(freedom, 0.975) * spread**0.5
+    interval = first / second * np.exp([-half, half])
+    assert bounds["gai_interval"].to_numpy() == pytest.approx(interval, rel=1e-9)
+
+
 def jackknife(values, side=None):
     """The jackknife variance of values without each unit, of units of several sides."""
     values = np.asarray(values)
