@@ -16,7 +16,7 @@ ROLES = {
     "judge": "judge grader scorer rater evaluator annotator assessor reviewer person coder",
     "item": "item prompt image conversation text dialogue comment post message sentence tweet "
     "stimulus statement utterance snippet sample task document doc passage paragraph article video "
-    "clip audio segment seg id",
+    "clip audio segment seg case id",
     "rater": "rater annotator worker user participant respondent labeller labeler grader judge "
     "evaluator reviewer subject person coder",
     "indicator": "indicator metric criterion measure question aspect dimension rubric",
@@ -94,7 +94,9 @@ FAMILIES = (
     *("mistral", "mixtral", "qwen", "deepseek", "grok", "vicuna", "falcon", "olmo", "cohere"),
 )
 # How names begin of people who score.
-PEOPLE = ("human", "expert", "annotator", "rater", "judge", "grader")
+PEOPLE = ("human", "expert", "annotator", "rater", "judge", "grader", "reviewer")
+# What else scores, as a word of a name.
+PROGRAMS = {"llm", "ai", "classifier", "detector", "autograder"}
 # Last words of names that say that much of it is good, unless a word denies it.
 GOOD = {
     *("safe", "safety", "harmless", "harmlessness", "benign", "good", "quality", "helpful"),
@@ -199,7 +201,7 @@ def is_scorer(word: str) -> bool:
     >>> is_scorer("gpt"), is_scorer("ai"), is_scorer("aim")
     (True, True, False)
     """
-    return word.startswith((*FAMILIES, *PEOPLE)) or word in {"llm", "ai"}
+    return word.startswith((*FAMILIES, *PEOPLE)) or word in PROGRAMS
 
 
 def is_model(text: str) -> bool:

@@ -105,14 +105,15 @@ def leave_out_unlabelled(draft: Draft, main: LogTable) -> LogTable:
 def find_only_model(table: LogTable, item: str) -> LogTable | None:
     """Return a table whose rows are answers of one model, with its prompt; None for others.
 
-    It has one row for each prompt, or for each ``item``, and scores.
+    It has one row for each prompt, or for each ``item``, by each judge that it names, and scores.
 
     >>> data = pd.DataFrame({"id": ["p", "q"], "harmful": ["0", "1"]})
     >>> find_only_model(LogTable("t.csv", data), "id").roles
     {'prompt': 'id'}
     """
     names = (name for name in (table.roles.get("prompt"), item) if name)
-    prompt = next((name for name in names if table.data[name].is_unique), "")
+    judge = [table.roles[role] for role in ("judge",) if role in table.roles]
+    prompt = next((name for name in names if not table.data.duplicated([name, *judge]).any()), "")
     if not prompt:
         return None
     table = replace(table, roles=table.roles | {"prompt": prompt})

@@ -14,6 +14,7 @@ from sharpbayes.scaffold.column_names import (
     GOOD,
     KNOWN,
     MEASURES,
+    PEOPLE,
     WORDS,
     infer_roles,
     last_word,
@@ -24,6 +25,11 @@ from sharpbayes.scaffold.logs import LogTable
 
 # Fewer columns may be two properties of an item.
 MIN_RATERS = 3
+# A number or a letter by which one of several raters is called, after a word of who scores.
+MARKED = re.compile(
+    rf"(?<![^\W_])(?:{'|'.join(sorted({*WORDS['rater'], *PEOPLE}))})[\W_]*(\d+|[a-z])(?![^\W_])",
+    re.IGNORECASE,
+)
 # What columns of scores are named after besides harm.
 ASPECTS = {
     *("rate", "ratio", "share", "effect", "bias", "hate", "violence", "fraud", "risk", "clarity"),
@@ -95,7 +101,8 @@ def find_raters(data: pd.DataFrame, item: str) -> list[str]:
     numbers = [name for name in names if inference.is_number(data[name])]
     words = [name for name in names if order_levels(inference.list_texts(data[name]))]
     candidates = max(numbers, words, key=len)
-    raters = _find_numbered(candidates) or [n for n in candidates if not _is_property(n)]
+    raters = _find_marked(candidates) or _find_numbered(candidates)
+    raters = raters or [name for name in candidates if not _is_property(name)]
     if len(raters) < MIN_RATERS and not all(last_word(name) in WORDS["rater"] for name in raters):
         return []
     return raters if raters and _share_scale(data, raters, named=True) else []
@@ -115,6 +122,20 @@ def _find_numbered(names: Sequence[str]) -> list[str]:
             groups.setdefault(match[1], []).append(name)
     numbered = max(groups.values(), key=len, default=[])
     return numbered if len(numbered) > 1 else []
+
+
+def _find_marked(names: Sequence[str]) -> list[str]:
+    """Return the largest group of names that differ in what follows a word of who scores alone.
+
+    >>> _find_marked(["Rater A - harmful?", "Rater B - harmful?", "rater_age", "score_1"])
+    ['Rater A - harmful?', 'Rater B - harmful?']
+    """
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        if match := MARKED.search(name):
+            groups.setdefault((name[: match.start(1)], name[match.end(1) :]), []).append(name)
+    marked = max(groups.values(), key=len, default=[])
+    return marked if len(marked) > 1 else []
 
 
 def _is_property(name: str) -> bool:

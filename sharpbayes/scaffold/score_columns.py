@@ -38,8 +38,9 @@ def melt_scores(table: LogTable, declared: Mapping[str, str]) -> LogTable:
     """Return a table with a row for each judge or model that has columns of its own, else itself.
 
     Columns are named after families of models or after people, and each label has the same
-    indicators. Where no column names the model they are models, else judges. Models that score
-    comments, posts and the like are raters of a crowd.
+    indicators. Where no column names the model they are models, else judges; so they are where
+    they are named after who scores, not after models alone. Models that score comments, posts and
+    the like are raters of a crowd.
     """
     data = table.data
     roles = infer_roles(data, ("model", "prompt"), find_model(data, declared) | {**declared})
@@ -49,6 +50,8 @@ def melt_scores(table: LogTable, declared: Mapping[str, str]) -> LogTable:
         return table
     free = data[[name for name in data.columns if name not in declared.values()]]
     grid = find_grid(free, unit)
+    if not grid and unit == "model" and not _is_named(data, "judge"):
+        unit, grid = "judge", _find_scorers(free)
     columns = [column for of_label in grid.values() for column in of_label.values()]
     added = {unit, *(indicator for of_label in grid.values() for indicator in of_label)}
     if not grid or added & {*map(str, data.columns)} - {*columns}:
@@ -100,6 +103,16 @@ def find_grid(data: pd.DataFrame, unit: str) -> Grid:
             grid.setdefault(label, {})[indicator] = name
     kinds = {frozenset(of_label) for of_label in grid.values()}
     return grid if len(grid) > 1 and len(kinds) == 1 else {}
+
+
+def _find_scorers(data: pd.DataFrame) -> Grid:
+    """Return the columns of judges who are called after what they are, not by a number or letter.
+
+    Those of ``annotator_1`` and ``annotator_2`` may be raters of a crowd.
+    """
+    grid = find_grid(data, "judge")
+    kinds = {tuple(word for word in split_name(label) if len(word) > 1) for label in grid}
+    return grid if len(kinds) > 1 else {}
 
 
 def split_label(name: str, unit: str) -> tuple[str, str]:

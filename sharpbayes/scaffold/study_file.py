@@ -187,6 +187,7 @@ def _draft_table(
         return draft_panel(draft, leave_out_unlabelled(draft, panel), copy)
     crowd = find_crowd(main, roles)
     is_crowd = "rater" in crowd.roles or len(crowd.data) != len(main.data)
+    is_crowd &= len(panel.data) == len(main.data)  # no columns of judges became rows
     answers = None if is_crowd else find_only_model(panel, crowd.roles.get("item", ""))
     if answers is not None:
         return draft_panel(draft, answers, copy)

@@ -83,7 +83,7 @@ def test_a_column_that_varies_where_a_rater_repeats_an_item_is_likely_the_model(
 
 
 def test_comments_of_judges_are_no_items_and_comments_without_a_repeat_are_doubted(tmp_path):
-    table = panel().rename(columns={"prompt_id": "case", "judge_id": "who"})
+    table = panel().rename(columns={"prompt_id": "topic", "judge_id": "who"})
     table = table.drop(columns="model_id").assign(comment=[f"note {n}" for n in range(len(table))])
     _, unsure = started(tmp_path, table, roles={"rater": "who"})
     assert unsure[0].startswith('"comment" is taken as the item, but no two rows have one of its')

@@ -144,6 +144,7 @@ def copied(folder):
         (["judge_1", "judge_2", "judge_3"], ["judge_1", "judge_2", "judge_3"], []),
         (["expert_1_label", "expert_2_label"], ["expert_1", "expert_2"], ["label"]),
         (["harm (GPT-4)", "harm (Llama 3 8B)"], ["GPT-4", "Llama 3 8B"], ["harm"]),
+        (["human_label", "classifier_label"], ["human", "classifier"], ["label"]),
         (
             ["gpt4_harm", "gpt4_bias", "claude_harm", "claude_bias"],
             ["gpt4", "claude"],
@@ -165,6 +166,56 @@ def test_columns_of_judges_are_turned_into_rows(tmp_path, names, judges, indicat
     assert panel["layout"] == ("long" if len(indicators) < 2 and score == "score" else "wide")
     assert assumed[0].endswith("are taken as the scores of one judge each, and turned into rows")
     assert check(load_study(tmp_path / "study.toml"))
+
+
+@pytest.mark.parametrize(
+    ("names", "judges", "indicators"),
+    [
+        (
+            ["human_toxicity", "judge_toxicity", "human_bias", "judge_bias"],
+            ["human", "judge"],
+            ["toxicity", "bias"],
+        ),
+        (["human_expert", "llm_judge"], ["human_expert", "llm_judge"], ["score"]),
+        (["human_score", "gpt4_score"], ["human", "gpt4"], ["score"]),
+    ],
+)
+def test_columns_of_judges_of_one_model_are_turned_into_rows(tmp_path, names, judges, indicators):
+    table = pd.DataFrame({"prompt": KINDS["prompt"][:PROMPTS], "response": KINDS["text"][:PROMPTS]})
+    table[names] = RNG.integers(0, 5, (PROMPTS, len(names)))
+    table.to_csv(tmp_path / "data.csv", index=False)
+    draft = write_study(tmp_path / "data.csv", tmp_path / "study.toml")
+    data = copied(tmp_path)
+    assert data["judge"].tolist() == judges * PROMPTS
+    assert data["model"].unique().tolist() == ["unnamed"]
+    of_judge = data[data["judge"] == judges[-1]]
+    assert of_judge[indicators[-1]].tolist() == table[names[-1]].tolist()
+    listed = [f'"{name}"' for judge in judges for name in names if name.startswith(judge)]
+    assert draft.assumptions[0] == (
+        f"{', '.join(listed)} are taken as the scores of one judge each, and turned into rows"
+    )
+    counts = check(load_study(tmp_path / "study.toml")).counts
+    assert (counts["judge"], counts["ratings"]) == (2, len(names) * PROMPTS)
+
+
+@pytest.mark.parametrize("item", ["text", "prompt", "case"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["annotator_1_score", "annotator_2_score", "annotator_3_score"],
+        ["Rater A: harmful?", "Rater B: harmful?", "Rater C: harmful?"],
+        ["reviewer1", "reviewer2"],
+    ],
+)
+def test_columns_that_number_raters_are_raters(tmp_path, item, names):
+    table = pd.DataFrame({item: KINDS["prompt"][:PROMPTS], "item_size": range(PROMPTS)})
+    table[names] = RNG.integers(0, 5, (PROMPTS, len(names)))
+    table.to_csv(tmp_path / "data.csv", index=False)
+    write_study(tmp_path / "data.csv", tmp_path / "study.toml")
+    crowd = tomllib.loads((tmp_path / "study.toml").read_text(encoding="utf-8"))["crowd"]
+    assert crowd["roles"] == {"item": item, "rater": names}
+    counts = check(load_study(tmp_path / "study.toml")).counts
+    assert (counts["rater"], counts["ratings"]) == (len(names), len(names) * PROMPTS)
 
 
 @pytest.mark.parametrize("suffix", ["", "_score", " (score)"])
