@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.errors import format_count
 from sharpbayes.execution.threads import thread_map
-from sharpbayes.metrics.crowd.groups import explain_few_raters
+from sharpbayes.metrics.crowd.groups import explain_few_raters, split_groupings
 from sharpbayes.metrics.crowd.kernels import count_pairs
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg, two_sided_p
@@ -222,11 +222,8 @@ def cohesion(
     >>> table["reason"].sel(group="all").item()
     'no rater outside the group: no XRR and GAI'
     """
-    grouping = membership["grouping"].to_numpy()
     tables = []
-    for number, name in enumerate(dict.fromkeys(grouping.tolist())):
-        groups = membership.isel(group=np.flatnonzero(grouping == name))
-        code = groups.argmax("group").where(groups.any("group"), -1).astype(np.int32)
+    for number, (groups, code) in enumerate(split_groupings(membership)):
         # A group alone in its grouping has nobody to swap raters with.
         replicates = permutations if groups.sizes["group"] > 1 else 0
         shuffled = shuffle_raters(code, replicates, seed=[seed, number])

@@ -19,6 +19,7 @@ from sharpbayes.metrics.crowd.cohesion import (
     distances,
     pair_counts,
 )
+from sharpbayes.metrics.crowd.groups import split_groupings
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.metrics.stats.two_way import Spread, satterthwaite, t_interval
 
@@ -169,18 +170,21 @@ def cohesion_intervals(
     """
     names = membership["group"].astype(str).to_numpy()
     bounds = {name: np.full((names.size, 2), np.nan) for name in LONG_NAMES}
-    for row, member in enumerate(membership.transpose("group", "rater").to_numpy()):
-        sides = Sides(
-            score=score,
-            item=item,
-            rater=rater,
-            member=member,
-            n_scores=n_scores,
-            n_items=int(item.max(initial=-1)) + 1,
-            cluster=cluster,
-        )
-        for name, interval in _measure_group(sides, distance=distance, level=level):
-            bounds[f"{name}_interval"][row] = interval
+    ratings = {"score": score, "item": item, "rater": rater}
+    n_items = int(item.max(initial=-1)) + 1
+    for groups, code in split_groupings(membership):
+        sizes = {"n_groups": groups.sizes["group"], "n_scores": n_scores}
+        pairs = pair_counts(score, item=item, rater=rater, group=code, **sizes)
+        measured = pairs.merge(agreement_measures(pairs, distance=distance))
+        for number, name in enumerate(groups["group"].astype(str).to_numpy()):
+            member = groups.isel(group=number).to_numpy()
+            sides = Sides(
+                **ratings, member=member, n_scores=n_scores, n_items=n_items, cluster=cluster
+            )
+            of_group = measured.isel(group=number)
+            intervals = _measure_group(sides, of_group, distance=distance, level=level)
+            for measure, interval in intervals:
+                bounds[f"{measure}_interval"][names == name] = interval
     table = xr.Dataset(
         {name: (("group", "bound"), values) for name, values in bounds.items()},
         {"group": names, "bound": ["lower", "upper"]},
@@ -189,19 +193,10 @@ def cohesion_intervals(
 
 
 def _measure_group(
-    sides: Sides, *, distance: Distance, level: float
+    sides: Sides, pairs: xr.Dataset, *, distance: Distance, level: float
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield the interval of each measure of one group that has one."""
-    pairs = pair_counts(
-        sides.score,
-        item=sides.item,
-        rater=sides.rater,
-        group=xr.DataArray(np.where(sides.member, 0, -1), dims="rater"),
-        n_groups=1,
-        n_scores=sides.n_scores,
-    ).isel(group=0)
-    measures = agreement_measures(pairs, distance=distance)
-    irr, xrr, gai = (measures[name].to_numpy() for name in ("irr", "xrr", "gai"))
+    """Yield the interval of each measure of one group that has one, from its pairs and measures."""
+    irr, xrr, gai = (pairs[name].to_numpy() for name in ("irr", "xrr", "gai"))
     x, y = sides.counts
     m, n = x.sum(axis=1), y.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,7 +1,7 @@
 """Groups of raters and strata of items, and which of them are too small to be measured."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -165,6 +165,22 @@ def explain_missing(
     )
     # Blocks that are not there yet are joined as texts of one length.
     return reason.astype(str if reason.chunks is None else f"<U{MAX_REASON_LENGTH}")
+
+
+def split_groupings(membership: xr.DataArray) -> Iterator[tuple[xr.DataArray, xr.DataArray]]:
+    """Yield the groups of each grouping, and the number of each rater's group there.
+
+    ``membership`` is bool (group, rater) with the coordinate ``grouping``; numbers are over
+    (rater), -1 for a rater in no group.
+
+    >>> membership = assign_groups({"g": ["a", "b", ""]}, [["g"]], n_raters=3)
+    >>> [code.values.tolist() for _, code in split_groupings(membership)]
+    [[0, 0, 0], [0, 1, -1]]
+    """
+    grouping = membership["grouping"].to_numpy()
+    for name in dict.fromkeys(grouping.tolist()):
+        groups = membership.isel(group=np.flatnonzero(grouping == name))
+        yield groups, groups.argmax("group").where(groups.any("group"), -1).astype(np.int32)
 
 
 def explain_few_raters(raters: int, min_raters: int) -> str:
