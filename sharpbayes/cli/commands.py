@@ -95,7 +95,12 @@ def root(
 
 
 def init(
-    data: Annotated[list[Path], Argument(help="Ratings: CSV, Excel, Parquet, JSON, or logs.")],
+    data: Annotated[
+        list[Path],
+        Argument(
+            help="Ratings, and tables of raters or items: CSV, Excel, Parquet, JSON; or logs."
+        ),
+    ],
     out: Annotated[Path | None, Option(help="Study file; <data>.toml by default.")] = None,
     role: Annotated[list[str] | None, Option(help="role=column, in place of a guess.")] = None,
 ) -> None:

@@ -44,6 +44,7 @@ from sharpbayes.scaffold.panel_draft import (
 from sharpbayes.scaffold.prompts import FINER, settle_item, settle_prompt
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
 from sharpbayes.scaffold.score_columns import melt_scores, name_sheets
+from sharpbayes.scaffold.side_tables import add_columns, has_ratings, require_use, split_tables
 from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.roles import CROWD_LOGS, CrowdRoles
 from sharpbayes.storage.files import write_text
@@ -145,7 +146,7 @@ def draft_study(
     draft = Draft()
     name = _relative_name(path, folder)
     log = None if others else read_log(path, name)
-    joined = None if log else join_files(path, others, name, roles)
+    joined, beside = (None, []) if log else _join_tables(path, others, folder, roles)
     main = log or joined or _find_ratings(path, folder, draft, declared=roles)
     missing = sorted(set(roles.values()) - set(main.data.columns))
     if missing:
@@ -161,7 +162,9 @@ def draft_study(
     if joined is not None:
         is_declared = bool({*joined.roles.values()} & {*roles.values()})
         roles = roles if is_declared else {**joined.roles, **roles}
-        return _draft_table(draft, main, roles, copy, list)
+        draft = _draft_table(draft, main, roles, copy, lambda: beside)
+        require_use(beside, {row.file for row in draft.ledger}, ratings=main.label)
+        return draft
     read_siblings = partial(_read_siblings, path, folder, draft, known=main.label)
     return _draft_table(draft, main, roles, copy, read_siblings)
 
@@ -307,31 +310,46 @@ def _is_long(columns: Iterable[object], score: str) -> bool:
     return score in named and (len(named) == 1 or score.lower() in SCORE_WORDS)
 
 
-def _find_ratings(
-    path: Path, folder: Path, draft: Draft, *, declared: Mapping[str, str]
-) -> LogTable:
+def _join_tables(
+    path: Path, others: Sequence[Path], folder: Path, declared: Mapping[str, str]
+) -> tuple[LogTable | None, list[LogTable]]:
+    """Return the ratings of several files, and the tables beside them, which a panel has not.
+
+    Columns of tables beside the ratings of a panel are added to these. None of a single file.
+    """
+    name, files = _relative_name(path, folder), [path, *others]
+    if not others or not all(is_table(file) and file.is_file() for file in files):
+        return join_files(path, others, name, declared), []
+    tables = [unfold_cells(_read_plain(file, folder)) for file in files]
+    rated, beside = split_tables(tables)
+    if not beside:
+        return join_files(path, others, name, declared), []
+    main = tables[rated[0]]
+    if len(rated) > 1:
+        first, *rest = (files[place] for place in rated)
+        main = join_files(first, rest, main.name, declared) or main
+    is_panel = "model" in {**main.roles, **infer_roles(main.data, ("model",), declared)}
+    return (add_columns(main, beside), []) if is_panel else (main, beside)
+
+
+def _find_ratings(path: Path, folder: Path, draft: Draft, declared: Mapping[str, str]) -> LogTable:
     """Return the table of ratings: the file, or its sibling where the file has no ratings."""
     sheets = list_sheets(path) if is_table(path) and path.is_file() else []
     joined = name_sheets([_read_plain(path, folder, sheet=x) for x in sheets if is_model(x)])
     if joined is not None:
         return joined
     table = unfold_cells(_read_plain(path, folder))
-    if declared or _has_ratings(table) or infer_roles(table.data, ("model",), {}):
+    if declared or has_ratings(table) or infer_roles(table.data, ("model",), {}):
         return table
     for other in _read_siblings(path, folder, Draft(), known=table.label):
         shared = [name for name in table.data.columns if name in other.data.columns]
         is_sheet = other.name == table.name
-        has_ratings = (shared or is_sheet) and _has_ratings(other)
-        has_ratings |= is_sheet and bool(infer_roles(other.data, ("model",), {}))
-        if other.label != table.label and has_ratings:
+        is_rated = (shared or is_sheet) and has_ratings(other)
+        is_rated |= is_sheet and bool(infer_roles(other.data, ("model",), {}))
+        if other.label != table.label and is_rated:
             draft.assume("", f'"{table.label}" holds no ratings; they are in "{other.label}"')
             return unfold_cells(other)
     return table
-
-
-def _has_ratings(table: LogTable) -> bool:
-    """Tell whether a table has columns of raters and of scores."""
-    return len(infer_roles(table.data, ("rater", "score"), {})) == 2  # noqa: PLR2004
 
 
 def _read_plain(path: Path, folder: Path, *, sheet: str = "") -> LogTable:

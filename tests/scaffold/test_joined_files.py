@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import DataError
 from sharpbayes.scaffold.joined_files import choose_role, label_files
+from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.side_tables import split_tables
 from sharpbayes.scaffold.study_file import write_study
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.check import check
@@ -137,3 +139,76 @@ def test_the_command_takes_several_files(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert (tmp_path / "run_gpt-4o.toml").exists()
     assert (tmp_path / "run_gpt-4o.data.csv").exists()
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Ratings of a crowd and of a panel, and tables of their raters, labels and prompts."""
+    post, rater = np.divmod(np.arange(60 * 12), 12)
+    score = RNG.integers(0, 5, post.size)
+    annotators = [f"a{number:02}" for number in range(12)]
+    names = [annotators[number] for number in rater]
+    expert = {"post": np.repeat(range(60), 2), "expert": ["e1", "e2"] * 60}
+    row = np.arange(40 * 6)
+    cell = {"prompt_id": row // 6, "model": np.tile(["m1", "m1", "m2", "m2", "m3", "m3"], 40)}
+    prompts = {"prompt_id": range(40), "category": ["privacy", "violence"] * 20}
+    frames = {
+        "scores": {"post": post, "annotator": names, "harm": score},
+        "people": {"annotator": annotators, "team": ["x", "y", "z"] * 4},
+        "gold": expert | {"label": RNG.integers(0, 2, 120)},
+        "shifts": {"annotator": annotators * 2, "hours": RNG.integers(1, 9, 24)},
+        "judged": cell | {"judge": ["j1", "j2"] * 120, "harm": RNG.integers(0, 5, 240)},
+        "prompts": prompts,
+        "towns": {"town": ["a", "b"]},
+    }
+    for name, columns in frames.items():
+        pd.DataFrame(columns).to_csv(tmp_path / f"{name}.csv", index=False)
+    return {name: tmp_path / f"{name}.csv" for name in frames}
+
+
+@pytest.mark.parametrize("order", ["scores people gold", "people gold scores"])
+def test_tables_of_raters_and_labels_stand_beside_the_ratings(tmp_path, tables, order):
+    _, crowd = start(tmp_path, [tables[name] for name in order.split()])
+    assert crowd["data"] == "scores.csv"
+    assert crowd["raters"] == {"data": "people.csv", "key": "annotator"}
+    assert crowd["groups"] == [["team"]]
+    assert crowd["labels"]["data"] == "gold.csv"
+    assert not (tmp_path / "study.data.csv").exists()
+
+
+def test_ratings_of_several_files_are_joined_beside_a_table_of_raters(tmp_path, tables):
+    scores = pd.read_csv(tables["scores"])
+    waves = [tmp_path / "wave_1.csv", tmp_path / "wave_2.csv"]
+    is_first = scores["annotator"] < "a05"
+    for wave, rows in zip(waves, (is_first, ~is_first), strict=True):
+        scores[rows].to_csv(wave, index=False)
+    _, crowd = start(tmp_path, [tables["people"], *waves])
+    assert crowd["data"] == "study.data.csv"
+    assert len(pd.read_csv(tmp_path / "study.data.csv")) == len(scores)
+    assert crowd["groups"] == [["file"], ["team"]]
+
+
+def test_columns_of_prompts_are_added_to_the_scores_of_a_panel(tmp_path, tables):
+    assumptions, panel = start(tmp_path, [tables["prompts"], tables["judged"]])
+    assert assumptions[0] == 'columns of "prompts.csv" are added by "prompt_id"'
+    assert panel["roles"]["category"] == "category"
+    copy = pd.read_csv(tmp_path / panel["data"])
+    assert copy["harm"].tolist() == pd.read_csv(tables["judged"])["harm"].tolist()
+    assert copy["category"].tolist() == [["privacy", "violence"][n % 2] for n in copy["prompt_id"]]
+
+
+def test_a_table_of_which_a_study_has_no_use_is_named(tmp_path, tables):
+    with pytest.raises(DataError, match=r'shifts.csv: it has neither one row .* "scores.csv"'):
+        start(tmp_path, [tables["scores"], tables["shifts"]])
+    twice = pd.read_csv(tables["prompts"])
+    pd.concat([twice, twice[:1]]).to_csv(tables["prompts"], index=False)
+    with pytest.raises(DataError, match='several rows have one value of "prompt_id"'):
+        start(tmp_path, [tables["judged"], tables["prompts"]])
+    assert not (tmp_path / "study.toml").exists()
+
+
+def test_files_that_share_no_column_with_the_ratings_are_joined_as_rows(tables):
+    tables = [LogTable(name, pd.read_csv(tables[name])) for name in ("scores", "people", "towns")]
+    assert split_tables(tables) == ([0], [])
+    rated, beside = split_tables(tables[:2])
+    assert (rated, [table.name for table in beside]) == ([0], ["people"])
