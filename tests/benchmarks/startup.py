@@ -7,15 +7,27 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
+OUT = str(Path(tempfile.gettempdir()) / "startup.nc")
 COMMANDS = {
     "python -c pass": ("-c", "pass"),
     "numpy, pandas, xarray": ("-c", "import numpy, pandas, xarray"),
     "sharpbayes --help": ("-m", "sharpbayes", "--help"),
     "sharpbayes check quickstart": ("-m", "sharpbayes", "check", "quickstart"),
+    # What the tests and mixed models of a measurement load besides; commands load no Dask.
+    "libraries of `measure`": (
+        "-c",
+        "import sys; sys.modules['dask'] = None\n"
+        "import numpy, pandas, xarray, netCDF4, numba, pydantic, typer, scipy.stats\n"
+        "from statsmodels.regression import mixed_linear_model\n"
+        "from statsmodels.genmod import bayes_mixed_glm",
+    ),
+    "sharpbayes measure quickstart": ("-m", "sharpbayes", "measure", "quickstart", "--out", OUT),
 }
 
 
