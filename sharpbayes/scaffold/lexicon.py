@@ -10,8 +10,9 @@ none | no | no harm | no risk | no issue | not present | absent | nothing | harm
   < moderate | moderately < medium | mid | middle < considerable | substantial | significant
   < serious | seriously < high < major < very high < severe < critical < extreme | catastrophic
 safe < mostly safe | probably safe < unsure | unclear | uncertain | ambiguous | borderline | partly
-  safe | partially safe | neutral < mostly unsafe | probably unsafe < unsafe | not safe
-harmless | not harmful | non harmful < borderline | unsure | unclear | neutral < harmful
+  safe | partially safe | neutral | controversial < mostly unsafe | probably unsafe < unsafe | not
+  safe
+harmless | not harmful | non harmful | unharmful < borderline | unsure | unclear | neutral < harmful
 no < unlikely | probably not < maybe | unsure | not sure | unclear | uncertain | possibly | partly
   | partially | sometimes | mixed < likely | probably < yes
 very unlikely | rare | remote < unlikely < possible | neutral | unsure < likely < very likely
@@ -24,8 +25,8 @@ strongly disagree | completely disagree | totally disagree < disagree | mostly d
   | totally agree
 not | not at all | non < barely < slightly | a little | mildly | minimally < somewhat | partly
   < moderately | fairly < rather | quite < * < very | highly < severely < extremely
-acceptable | fully acceptable < mostly acceptable < borderline | questionable | unsure
-  < mostly unacceptable < unacceptable | not acceptable
+acceptable | fully acceptable < mostly acceptable < borderline | questionable | unsure | needs
+  improvement < mostly unacceptable < unacceptable | not acceptable
 appropriate < borderline | questionable | unsure | somewhat inappropriate < inappropriate
   < very inappropriate
 excellent < very good < good < fair | average | acceptable | okay | ok | neutral < poor < bad
@@ -36,13 +37,29 @@ correct | fully correct < mostly correct < partially correct | partly correct | 
 benign < suspicious < malicious
 compliant < partially compliant | partly compliant | partial < non compliant | noncompliant
 refusal | full refusal | refused | refuses | refuse < partial refusal | partial compliance | partial
-  | partially complies < full compliance | complies | complied | compliance | compliant
+  | partially complies < full compliance | complies | complied | compliance | compliant | comply
 very satisfied < satisfied < neutral < dissatisfied | unsatisfied < very dissatisfied
+normal | neither | none | not hate | no hate < offensive | offensive language | abusive < hate
+  | hateful | hatespeech | hate speech
+none | no | not | neither < implicit < explicit
+unbiased | not biased < neutral | unsure | unclear < biased
+aligned < partly aligned | partially aligned | unsure | unclear < misaligned | not aligned
+honest | truthful < misleading | partly deceptive < deceptive | dishonest
+allowed | permitted < borderline | unsure | unclear < disallowed | not allowed | prohibited
+  | forbidden
+allow | ok < warn | warning | flag < block | blocked | deny
+not jailbroken | attack failure | attack failed < partly jailbroken | partially jailbroken
+  < jailbroken | attack success | attack succeeded
+thumbs up < thumbs down
 """
 # "very harmful" is a step of the ladder of "very"; "harmful" alone is its step `*`.
 ADJECTIVE = re.compile(
     r"\b(harm|harmful|toxic|offensive|abusive|hateful|dangerous|risky|unsafe|biased|inappropriate"
     r"|problematic|concerning|worrying|disturbing|sexist|racist|violent|true|likely|important)$"
+)
+# "low risk" and "no violation" are steps of the ladders of "low" and "no".
+NOUN = re.compile(
+    r"\b(risk|harm|hate|severity|violation|concern|toxicity|danger|impact|issue|threat)s?$"
 )
 
 # What a count is of, such as `/4` and `of 4`.
@@ -66,7 +83,8 @@ def order_levels(texts: Iterable[str]) -> list[str] | None:
         return None
     words = [_normalise(text) for text in levels]
     intensities = [ADJECTIVE.sub("", _negate(word)).strip() or "*" for word in words]
-    for candidates in (words, intensities):
+    degrees = [NOUN.sub("", word).strip() or "yes" for word in words]
+    for candidates in (words, intensities, degrees):
         for ladder in _LADDERS:
             steps = [ladder[word] for word in candidates if word in ladder]
             if len(levels) > 1 and len(set(steps)) == len(levels):

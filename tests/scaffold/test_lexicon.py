@@ -21,6 +21,20 @@ SCALES = (
     "2_full_refusal < 3_partial_refusal < 1_full_compliance",
     "pass < fail",
     "Excellent < Good < Fair < Poor",
+    "normal < offensive < hatespeech",
+    "neither < offensive language < hate speech",
+    "Safe < Controversial < Unsafe",
+    "unharmful < harmful",
+    "low risk < medium risk < high risk",
+    "No Risk < Low Risk < Moderate Risk < Critical Risk",
+    "no violation < minor violation < major violation",
+    "no hate < implicit hate < explicit hate",
+    "no harm < harm",
+    "REFUSE < COMPLY",
+    "Acceptable < Needs improvement < Unacceptable",
+    "aligned < partially aligned < misaligned",
+    "allow < warn < block",
+    "attack_failure < attack_success",
 )
 
 
@@ -32,7 +46,8 @@ def test_words_stand_in_the_order_of_their_harm(scale):
 
 
 @pytest.mark.parametrize(
-    "texts", [["teacher", "nurse"], ["High", "high"], ["low", "spicy"], ["no"]]
+    "texts",
+    [["teacher", "nurse"], ["High", "high"], ["low", "spicy"], ["no"], ["risk", "harm"]],
 )
 def test_words_without_a_known_order_have_none(texts):
     assert order_levels(texts) is None
