@@ -184,8 +184,6 @@ class CrowdAnswer:
         fitted, failed = is_fitted(self.view), failed_statistics(self.view)
         first = median if fitted and not failed else observed
         if not first:
-            if not self._has_groups and not has_same_labels(self.view):
-                reason = "nobody but themselves labels an item"
             yield f"Responsiveness of all raters cannot be measured: {reason}."
             yield from [*self._agreement_of_raters(), *self._single_raters()]
             return

@@ -221,7 +221,7 @@ def test_a_crowd_that_cannot_be_measured_says_why_and_what_its_groups_reach():
 
 
 def test_groups_of_a_fit_are_compared_with_the_bootstrap_where_all_raters_have_none():
-    reason = "no rater outside the group labels an item"
+    reason = "only the raters themselves label items"
     first, second = answer(fitted_crowd(median=(np.nan, 0.65, 0.5), reason=reason))[:2]
     assert "from 0.50 for g=y (5 raters) to 0.65 for g=x (4 raters) (posterior medians)" in first
     assert second == (
@@ -523,7 +523,7 @@ def test_raters_without_labels_are_told_how_far_they_agree(tmp_path):
     hm = results["raters"]["hm"].dropna("rater")
     first, middle, last = np.quantile(hm, [0.25, 0.5, 0.75])
     assert list(answer(results)[:3]) == [
-        "Responsiveness of all raters cannot be measured: nobody but themselves labels an item.",
+        "Responsiveness of all raters cannot be measured: only the raters themselves label items.",
         f"What can be said without labels: the 30 raters agree with each other by {value:.2f} (95% "
         f"interval {low:.2f} to {high:.2f}), where 1 is full agreement and 0 that of chance (IRR, "
         "Krippendorff's alpha).",

@@ -89,4 +89,4 @@ def test_nibbler_scores_by_round():
     for (name, score), value in expected.items():
         assert float(share.sel(by=f"round={name}", score=f"{score:g}")) == pytest.approx(value)
     reason = results["responsiveness"]["reason"].sel(group="all", by="all").item()
-    assert reason == "no rater outside the group labels an item"
+    assert reason == "only the raters themselves label items"

@@ -141,7 +141,7 @@ def explain_missing(
 
     def explain(raters: int, items: int, safe: float, unsafe: float, alone: bool) -> str:  # noqa: FBT001
         if alone:
-            return "no rater outside the group labels an item"
+            return "only the raters themselves label items"
         reasons = list(filter(None, [explain_few_raters(raters, min_raters)]))
         if items < min_items or items == 0:
             shared = f"{format_count(items, 'item')} with a score and a label"

@@ -91,7 +91,7 @@ def test_nobody_is_outside_all_to_label_its_items():
     statistic, _ = crowd_metrics(*simulated_crowd(0), crowd_labels=True)
     metrics = statistic()
     reason = metrics["reason"].sel(group="all", by="all").item()
-    assert reason == "no rater outside the group labels an item"
+    assert reason == "only the raters themselves label items"
     assert metrics["mpa"].sel(group="gender=Man", by="all").notnull()
     assert metrics["grouping"].values.tolist() == ["all", "gender", "gender"]
 
