@@ -19,9 +19,9 @@ ROLES = {
     "clip audio segment seg case id",
     "rater": "rater annotator worker user participant respondent labeller labeler grader judge "
     "evaluator reviewer subject person coder",
-    "indicator": "indicator metric criterion measure question aspect dimension rubric",
+    "indicator": "indicator metric criterion criteria measure question aspect dimension rubric",
     "score": "score rating label level severity harm value answer harmfulness toxicity judgement "
-    "judgment grade",
+    "judgment grade annotation",
     "trial": "trial retrial rejudgement rejudgment rerating regrade replicate rep repeat "
     "repetition iteration attempt",
     "sample": "sample chunk generation run epoch turn",

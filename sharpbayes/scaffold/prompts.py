@@ -17,6 +17,10 @@ FINER = (
     "{} is taken as the prompt, because each model has one row for each of its values; rows of a "
     "column that is named so repeat"
 )
+CATEGORY = (
+    "{} is taken as the category of the prompts and not as what is scored, because each prompt has "
+    "one of its values"
+)
 CLUSTERS = (
     "{} with the same {} are resampled together, as a cluster; leave the role out where they "
     "are as independent as others"
@@ -44,8 +48,8 @@ def settle_prompt(data: pd.DataFrame, roles: dict[str, str], declared: Mapping[s
     """Take the role of the prompt from a column that cannot have it, and those of its texts.
 
     It is given to a finer column where rows of the prompt repeat; a column such as a behaviour is
-    the cluster then. Columns of many texts, one for each prompt, are no indicators. Roles that are
-    declared stay.
+    the cluster then. A column with one value for each prompt is no indicator, but a category where
+    several prompts have each of a few values. Roles that are declared stay.
     """
     named = roles.get("prompt", "")
     if named and "prompt" not in declared:
@@ -57,10 +61,14 @@ def settle_prompt(data: pd.DataFrame, roles: dict[str, str], declared: Mapping[s
         elif (data[named].astype(str).str.strip() != "").mean() < MIN_FILLED:
             del roles["prompt"]
     prompt, indicator = roles.get("prompt"), roles.get("indicator")
-    if prompt and indicator and "indicator" not in declared:
-        is_many = data[indicator].nunique() > MAX_GROUPS
-        if is_many and is_constant(data, indicator, prompt):
-            del roles["indicator"]
+    if not (prompt and indicator) or "indicator" in declared:
+        return
+    if not is_constant(data, indicator, prompt):
+        return
+    if data[indicator].nunique() > MAX_GROUPS:
+        del roles["indicator"]
+    elif data[prompt].duplicated().any() and groups_units(data, indicator, prompt):
+        roles.setdefault("category", roles.pop("indicator"))
 
 
 def find_finer_prompt(data: pd.DataFrame, roles: Mapping[str, str]) -> str:

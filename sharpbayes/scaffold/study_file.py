@@ -41,7 +41,7 @@ from sharpbayes.scaffold.panel_draft import (
     find_only_model,
     leave_out_unlabelled,
 )
-from sharpbayes.scaffold.prompts import FINER, settle_item, settle_prompt
+from sharpbayes.scaffold.prompts import CATEGORY, FINER, settle_item, settle_prompt
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
 from sharpbayes.scaffold.score_columns import melt_scores, name_sheets
 from sharpbayes.scaffold.side_tables import add_columns, has_ratings, require_use, split_tables
@@ -291,6 +291,9 @@ def describe_roles(
         yield MODELS.format(model)
     if prompt and infer_roles(data, ("model", "prompt"), declared).get("prompt") != prompt:
         yield FINER.format(quote(prompt))
+    indicator = infer_roles(data, PANEL_ROLES, declared).get("indicator")
+    if indicator is not None and indicator == roles.get("category"):
+        yield CATEGORY.format(quote(indicator))
 
 
 def _has_refusals(data: pd.DataFrame, roles: Mapping[str, str]) -> bool:

@@ -183,6 +183,32 @@ def test_texts_of_prompts_are_no_indicators(tmp_path):
     assert "indicator" not in study["roles"]
 
 
+@pytest.mark.parametrize("name", ["dimension", "metric", "aspect"])
+def test_what_each_prompt_has_one_value_of_is_its_category(tmp_path, name):
+    """A suite of tests has prompts of each dimension: no answer has a score of every one."""
+    kinds = np.tile(np.repeat(["bias", "toxicity", "privacy", "fraud"], 10), 3)
+    assumptions, written = start(tmp_path, panel(**{name: kinds, "final_score": SCORES}))
+    assert written["roles"]["category"] == name
+    assert "indicator" not in written["roles"]
+    assert assumptions[0] == (
+        f'"{name}" is taken as the category of the prompts and not as what is scored, because each '
+        "prompt has one of its values"
+    )
+    assert [*written["indicators"]] == ["final_score"]
+    (tmp_path / "study.toml").unlink()
+    (tmp_path / "study.data.csv").unlink()
+    with pytest.raises(DataError, match="every answer has no score of some indicator"):
+        start(tmp_path, panel(**{name: kinds, "final_score": SCORES}), roles={"indicator": name})
+
+
+def test_indicators_of_every_answer_stay_what_is_scored(tmp_path):
+    table = pd.concat([panel(metric=m, score=RNG.integers(0, 5, SIZE)) for m in ("bias", "fraud")])
+    assumptions, written = start(tmp_path, table)
+    assert written["roles"]["indicator"] == "metric"
+    assert "category" not in written["roles"]
+    assert not [text for text in assumptions if "as the category of the prompts" in text]
+
+
 def test_rows_without_a_model_are_left_out_and_counted(tmp_path):
     table = panel(harm=SCORES)
     table.loc[::5, "model"] = ""
