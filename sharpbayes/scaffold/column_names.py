@@ -308,8 +308,9 @@ def _refuse_scores_of_judges(data: pd.DataFrame, names: list[str]) -> None:
 def _rank(name: str, role: str) -> tuple[int, int, bool] | None:
     """How unlikely a column has a role: further words, the word itself, no id; None if not."""
     words = split_name(name)
-    if " ".join(words) in USUAL:
-        roles, further_words = USUAL[" ".join(words)]
+    usual = " ".join(words[:-1] if words[-1:] == ["model"] else words)  # "graded by model"
+    if usual in USUAL:
+        roles, further_words = USUAL[usual]
         return (further_words, len(KNOWN), False) if role in roles else None
     is_unscored = (role in COUNTED and is_count(name)) or (role == "score" and says_truth(name))
     plain = strip_id(words)

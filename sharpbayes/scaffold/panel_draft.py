@@ -19,7 +19,7 @@ from sharpbayes.scaffold.indicators import (
     is_wide,
     list_likely_scores,
 )
-from sharpbayes.scaffold.inference import InferredScale
+from sharpbayes.scaffold.inference import InferredScale, is_constant
 from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.prompts import describe_prompt, find_prompt, settle_columns
 from sharpbayes.spec.dialect import Dialect
@@ -34,6 +34,7 @@ TRIALS = (
     "answered again, name the number of the answer as `sample` instead"
 )
 OTHER_RELEASE = "; where they are answers of another release, give its model another name"
+ANSWERS = "each model answered a prompt several times; {} names its answers, which are numbered"
 LABELLED = ("model", "prompt", "judge")
 # Of a table in which more rows lack a label, `check` says it.
 MAX_UNLABELLED = 0.5
@@ -163,22 +164,46 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
     if "trial" in roles and not main.layout:
         draft.assume("panel.roles", TRIALS.format(subject=f"{quote(roles['trial'])} numbers"))
     if not main.layout and not draft.rows_are_trials and data.duplicated(cell).any():
-        free = [name for name in main.data.columns if name not in roles.values()]
-        apart = [name for name in free if not data.duplicated([*cell, name]).any()]
-        cell = [column for column in cell if column != roles.get("sample")]
-        repeating = [quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
-        if repeating or "sample" in roles or "judge" not in main.roles:
-            numbers = [str(repeat + 1) for repeat in data.groupby(cell, sort=False).cumcount()]
-            repetition = f", once for each {format_list(repeating)}" if repeating else ""
-            assumption = (
-                f"some cells are rated more than once{repetition}; the repeats are numbered"
-            )
-            add("sample", numbers, assumption)
+        repeats = _number_repeats(data, main, roles)
+        if repeats is not None:
+            add("sample", *repeats)
         else:
             draft.rows_are_trials = True
             assumption = TRIALS.format(subject="rows that repeat a cell are taken as")
             draft.assume("panel.roles", assumption + OTHER_RELEASE)
     return data, roles
+
+
+def _number_repeats(
+    data: pd.DataFrame, main: LogTable, roles: Mapping[str, str]
+) -> tuple[list[str], str] | None:
+    """Return numbers of the answers of rows that repeat a cell, and what they assume.
+
+    None where the rows are judgements of one answer.
+    """
+    cell = [roles[role] for role in CELL if role in roles]
+    free = [name for name in main.data.columns if name not in roles.values()]
+    apart = [name for name in free if not data.duplicated([*cell, name]).any()]
+    answer = next((name for name in apart if _names_answers(data, name, roles)), "")
+    if answer and "sample" not in roles:
+        units = data.groupby([roles["model"], roles["prompt"]], sort=False)[answer]
+        numbers = units.transform(lambda names: pd.factorize(names)[0] + 1)
+        return [str(number) for number in numbers], ANSWERS.format(quote(answer))
+    cell = [column for column in cell if column != roles.get("sample")]
+    repeating = [quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
+    if not (repeating or "sample" in roles or "judge" not in main.roles):
+        return None
+    numbers = data.groupby(cell, sort=False).cumcount()
+    repetition = f", once for each {format_list(repeating)}" if repeating else ""
+    assumption = f"some cells are rated more than once{repetition}; the repeats are numbered"
+    return [str(number + 1) for number in numbers], assumption
+
+
+def _names_answers(data: pd.DataFrame, name: str, roles: Mapping[str, str]) -> bool:
+    """Tell whether a column names answers of a model to a prompt, which several judges scored."""
+    is_of_answers = all(is_constant(data, roles[role], name) for role in ("model", "prompt"))
+    judges = data.groupby(name, observed=True)[roles["judge"]].nunique()
+    return is_of_answers and float(judges.mean()) > 1
 
 
 def _doubt_indicators(

@@ -209,6 +209,25 @@ def test_indicators_of_every_answer_stay_what_is_scored(tmp_path):
     assert not [text for text in assumptions if "as the category of the prompts" in text]
 
 
+def test_answers_that_a_column_names_are_generations(tmp_path):
+    """Each judge scored every one of them: they are no repeated judgements."""
+    answer = panel().assign(answer_number=1)
+    table = pd.concat([answer, answer.assign(answer_number=2)], ignore_index=True)
+    table["uid"] = table["model"] + "|" + table["prompt"] + "|" + table["answer_number"].astype(str)
+    table = pd.concat([table.assign(judge=judge) for judge in ("x", "y", "z")], ignore_index=True)
+    table["harm"] = RNG.integers(0, 5, len(table))
+    table = table.drop(columns="answer_number").sample(frac=1, random_state=1)
+    assumptions, written = start(tmp_path, table)
+    assert written["roles"]["sample"] == "sample"
+    assert (
+        'each model answered a prompt several times; "uid" names its answers, which are numbered'
+    ) in assumptions
+    copy = pd.read_csv(tmp_path / written["data"])
+    assert sorted(copy["sample"].unique()) == [1, 2]
+    assert not copy[["uid", "sample"]].drop_duplicates()["uid"].duplicated().any()
+    assert "trial" not in written["roles"]
+
+
 def test_rows_without_a_model_are_left_out_and_counted(tmp_path):
     table = panel(harm=SCORES)
     table.loc[::5, "model"] = ""
