@@ -34,6 +34,7 @@ TRIALS = (
     "answered again, name the number of the answer as `sample` instead"
 )
 OTHER_RELEASE = "; where they are answers of another release, give its model another name"
+VERSIONS = "; where they are versions to compare, add them to the name of the model"
 ANSWERS = "each model answered a prompt several times; {} names its answers, which are numbered"
 LABELLED = ("model", "prompt", "judge")
 # Of a table in which more rows lack a label, `check` says it.
@@ -196,7 +197,7 @@ def _number_repeats(
     numbers = data.groupby(cell, sort=False).cumcount()
     repetition = f", once for each {format_list(repeating)}" if repeating else ""
     assumption = f"some cells are rated more than once{repetition}; the repeats are numbered"
-    return [str(number + 1) for number in numbers], assumption
+    return [str(number + 1) for number in numbers], assumption + VERSIONS * bool(repeating)
 
 
 def _names_answers(data: pd.DataFrame, name: str, roles: Mapping[str, str]) -> bool:

@@ -51,7 +51,8 @@ def test_a_judge_and_a_persona_are_no_harm(tmp_path):
     assert study["panel"]["scales"] == {"scale_1": {"kind": "ordinal", "min": 0, "max": 100}}
     assert study["panel"]["indicators"] == {"Harm score": "scale_1"}
     assert draft.assumptions == [
-        'some cells are rated more than once, once for each "persona"; the repeats are numbered',
+        'some cells are rated more than once, once for each "persona"; the repeats are numbered; '
+        "where they are versions to compare, add them to the name of the model",
         "numbers run over those in the data, 0 to 100; write the ends of a longer scale",
         "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }",
         "all indicators are one dimension of harm; split it into those you mean",
@@ -135,7 +136,8 @@ def test_check_tells_what_is_left_out_and_what_is_open(tmp_path):
     assert done.stdout.endswith(
         "study.toml: no error found\n"
         "4 assumptions of the study are not confirmed (lines marked CHECK): (1) some cells are "
-        'rated more than once, once for each "persona"; the repeats are numbered (2) numbers run '
+        'rated more than once, once for each "persona"; the repeats are numbered; where they are '
+        "versions to compare, add them to the name of the model (2) numbers run "
         "over those in the data, 0 to 100; write the ends of a longer scale (3) a high score is "
         "taken as harm; where it is good, write { scale = ..., reverse = true } (4) all indicators "
         "are one dimension of harm; split it into those you mean.\n"

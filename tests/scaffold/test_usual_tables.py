@@ -412,7 +412,8 @@ def test_numbers_of_repeats_are_no_scores(tmp_path):
     table.to_csv(tmp_path / "data.csv", index=False)
     draft = write_study(tmp_path / "data.csv", tmp_path / "study.toml")
     assert draft.assumptions[0] == (
-        'some cells are rated more than once, once for each "temperature"; the repeats are numbered'
+        'some cells are rated more than once, once for each "temperature"; the repeats are '
+        "numbered; where they are versions to compare, add them to the name of the model"
     )
     assert not any("could be" in text for text in draft.assumptions)
 
