@@ -14,6 +14,7 @@ UNUSED = (
     "it has neither one row for each rater or item of {}, nor labels of experts; leave it out, or "
     "give one row for each"
 )
+UNMATCHED = "no row of the ratings has one of its values of {}"
 REPEATED = "several rows have one value of {}; a table beside the ratings has one row for each"
 
 
@@ -51,13 +52,16 @@ def add_columns(main: LogTable, others: Sequence[LogTable]) -> LogTable:
     """Return the ratings of a panel with the columns of tables beside them.
 
     Raises:
-        DataError: A table has several rows for one value of the columns that it shares.
+        DataError: A table has several rows for one value of the columns that it shares, or no
+            value that the ratings have.
     """
     for table in others:
         shared = _list_shared(main, table)
         names = format_list(map(quote, shared))
         if table.data.duplicated(shared).any():
             raise DataError.at(table.name, REPEATED.format(names))
+        if main.data.merge(table.data, on=shared).empty:
+            raise DataError.at(table.name, UNMATCHED.format(names))
         main = replace(
             main,
             data=main.data.merge(table.data, on=shared, how="left").fillna(""),

@@ -204,6 +204,11 @@ def test_a_table_of_which_a_study_has_no_use_is_named(tmp_path, tables):
     pd.concat([twice, twice[:1]]).to_csv(tables["prompts"], index=False)
     with pytest.raises(DataError, match='several rows have one value of "prompt_id"'):
         start(tmp_path, [tables["judged"], tables["prompts"]])
+    others = pd.read_csv(tables["judged"]).assign(prompt_id=lambda x: x["prompt_id"] + 100)
+    others.to_csv(tables["judged"], index=False)
+    twice.to_csv(tables["prompts"], index=False)
+    with pytest.raises(DataError, match='no row of the ratings has one of its values of "prompt'):
+        start(tmp_path, [tables["judged"], tables["prompts"]])
     assert not (tmp_path / "study.toml").exists()
 
 

@@ -278,13 +278,36 @@ def test_standard_errors_are_those_of_three_jackknives():
     score, member = table.ravel(), np.repeat([True, False], raters)
 
     def measures(kept):
-        counts = count(score[kept], item[kept], rater[kept], member)
-        return irr_of(counts["within"], "ordinal"), xrr_of(counts, "ordinal")
+        """IRR and XRR of the ratings that are kept (row, rating), counted by hand."""
+        cell = np.eye(n_items * N_SCORES)[item * N_SCORES + score]
+        shape = (len(kept), n_items, N_SCORES)
+        x, y = (((kept & side) @ cell).reshape(shape) for side in (member[rater], ~member[rater]))
+        m, n = x.sum(axis=2, keepdims=True), y.sum(axis=2, keepdims=True)
+        paired = x / (m - 1)
+        within = np.einsum("dic,dik->dck", paired, x)
+        within -= np.eye(N_SCORES) * paired.sum(axis=1)[:, None]
+        counts = {
+            "cross": np.einsum("dic,dik->dck", x * (m + n) / (m * n), y),
+            "inside": x.sum(axis=1),
+            "outside": y.sum(axis=1),
+        }
+        dims = {"cross": ("row", "score", "other")} | dict.fromkeys(
+            ("inside", "outside"), ("row", "score")
+        )
+        pairs = xr.Dataset({name: (dims[name], values) for name, values in counts.items()})
+        first = irr(xr.DataArray(within, dims=("row", "score", "other")), distance="ordinal")
+        return np.stack([first, xrr(pairs, distance="ordinal")], axis=1)
 
-    by_item = np.array([measures(item != number) for number in range(n_items)])
-    by_rater = np.array([measures(rater != number) for number in range(member.size)])
-    by_rating = np.array([measures(np.arange(score.size) != n) for n in range(score.size)])
-    whole = measures(np.ones(score.size, dtype=bool))
+    by_rater = measures(rater != np.arange(member.size)[:, None])
+    by_rating = measures(~np.eye(score.size, dtype=bool))
+    # Without an item nothing of it is left to count.
+    by_item = []
+    for number in range(n_items):
+        kept = item != number
+        counts = count(score[kept], item[kept], rater[kept], member)
+        by_item.append((irr_of(counts["within"], "ordinal"), xrr_of(counts, "ordinal")))
+    by_item = np.array(by_item)
+    [whole] = measures(np.ones((1, score.size), dtype=bool))
     membership = assign_groups({"g": np.repeat(["a", "b"], raters)}, [["g"]], n_raters=member.size)
     level = 0.01  # an interval so short that no scale bends it
     bounds = cohesion_intervals(
