@@ -30,6 +30,7 @@ from sharpbayes.metrics.crowd.raters import RaterScores, rater_intervals, rater_
 from sharpbayes.metrics.crowd.sample_size import additional_items, interval_widths, sample_size
 from sharpbayes.metrics.crowd.scale_use import drift, scale_use
 from sharpbayes.metrics.stats.clusters import cluster_codes
+from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.metrics.stats.ranks import rank
 from sharpbayes.spec.crowd import CrowdLabels
 
@@ -267,7 +268,7 @@ def _measure_items(study: CrowdStudy) -> xr.Dataset:
         "weight": weight,
         "in_priority_grouping": used,
     }
-    return xr.Dataset(items).drop_attrs().assign_attrs(grouping=spec.priority_grouping)
+    return xr.Dataset(items).pipe(without_attributes).assign_attrs(grouping=spec.priority_grouping)
 
 
 def _select_contested_items(data: CrowdData, items: xr.Dataset) -> xr.Dataset:

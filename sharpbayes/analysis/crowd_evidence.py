@@ -16,6 +16,7 @@ from sharpbayes.analysis.crowd_limits import (
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.least_numbers import FEW_LABELS, FEW_RATERS
+from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.metrics.stats.overlap import union_size
 
 # AUC-ROC of scores that have nothing to do with the labels.
@@ -87,7 +88,7 @@ def crowd_evidence(
         limits += [] if is_said else contrary_raters(raters)
         asides = [*constant_raters(raters), *asides]
     texts = {"limits": json.dumps([*limits, *asides]), "remarks": json.dumps(asides)}
-    return evidence.drop_attrs(deep=True).assign_attrs(texts | flags)
+    return evidence.pipe(without_attributes).assign_attrs(texts | flags)
 
 
 def empty_scores(

@@ -15,6 +15,7 @@ from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
 from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers, saturation, ties
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.sweeps import epsilon_sweep
+from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.spec.panel import Panel
 
 # A tail in which this share of the prompts is saturated depends on epsilon more than on harm.
@@ -78,7 +79,7 @@ def panel_evidence(
     )
     evidence = evidence.merge(saturated).merge(ties(profile["cvar"], counted))
     evidence = evidence.merge(epsilon_sweep(table["harm"], epsilons, protocol))
-    evidence = evidence.drop_attrs(deep=True).assign_attrs(
+    evidence = evidence.pipe(without_attributes).assign_attrs(
         alpha=protocol.alpha,
         epsilon=protocol.epsilon,
         level=plan.study.spec.bootstrap.level,

@@ -24,6 +24,7 @@ from sharpbayes.analysis.unequal_judges import (
 )
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE
+from sharpbayes.metrics.stats.labels import without_attributes
 
 FEW_PROMPTS, FEW_EFFECTIVE, FEW_ANCHORS = "few prompts", "few effective prompts", "few anchors"
 OTHER_JUDGES, OTHER_TRIALS = "other judges", "other trials"
@@ -96,7 +97,7 @@ def withhold(group: xr.Dataset, reason: str) -> xr.Dataset:
 
     Errors of a design are read from resamples, which then do not differ as new studies would.
     """
-    bare = group.drop_attrs(deep=True)
+    bare = group.pipe(without_attributes)
     if not reason:
         return bare
     errors = ("outcome_share", "power", "power_shut", "prompts_to_decide", "prompts_to_pass")

@@ -8,6 +8,7 @@ import xarray as xr
 
 from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS, sum_clusters
 from sharpbayes.metrics.stats.intervals import intervals_with_width
+from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.storage.schema import FILES
 
 Releases = Mapping[str, xr.DataTree]
@@ -104,7 +105,7 @@ def _compare_numbers(releases: Releases, units: Mapping[str, str]) -> xr.Dataset
         fitted = results.attrs["status"] == CONVERGED and POSTERIOR[0] in joint
         names = [*ESTIMATES, *(POSTERIOR if fitted else ())]
         joint = joint.assign(intervals_with_width(joint[[ESTIMATES[1]]]))
-        table = joint[names].rename({_unit_dim(joint): "unit"}).drop_attrs()
+        table = joint[names].rename({_unit_dim(joint): "unit"}).pipe(without_attributes)
         tables.append(table.assign_coords(unit=[units[x] for x in _list_names(results)]))
     table = xr.concat(tables, release_labels(releases), join="outer", data_vars="all")
     return table.assign(intervals_disjoint=_are_disjoint(table))

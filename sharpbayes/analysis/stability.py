@@ -14,6 +14,7 @@ from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import join_names
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.panel.ranking import rank_agreement
+from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.metrics.stats.ranks import is_lowest
 
 # Where each setting of a panel stands: group of results, variable and dimension.
@@ -149,4 +150,4 @@ def _compare(values: xr.DataArray, study: xr.DataArray, *, lower_is_better: bool
         str(study.name): values,
     }
     about = [name for name in ("kind", "value") if name in values.coords]
-    return xr.Dataset(table).reset_coords(about).drop_attrs()
+    return xr.Dataset(table).reset_coords(about).pipe(without_attributes)

@@ -16,6 +16,7 @@ from sharpbayes.metrics.panel.comparison import admissible, verdicts
 from sharpbayes.metrics.panel.evidence import lacks_prompts
 from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.metrics.stats.intervals import has_width
+from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.metrics.stats.unseen import (
     divided_error_rates,
     raise_bounds,
@@ -98,7 +99,7 @@ def tolerance_group(
     kept, exceeded = kept_limits(table), exceeded_limits(table)
     table["state"] = verdicts(kept, exceeded).transpose(*over_models)
     table["verdict"] = verdicts(kept.all("threshold"), exceeded.any("threshold"))
-    return table.drop_attrs(deep=True).assign_attrs(confidence=tolerance.confidence)
+    return table.pipe(without_attributes).assign_attrs(confidence=tolerance.confidence)
 
 
 def _bound_values(resampled: Resampled, tolerance: Tolerance, *, error_rate: float) -> xr.DataArray:

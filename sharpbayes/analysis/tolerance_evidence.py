@@ -8,6 +8,7 @@ from sharpbayes.analysis.limited_metrics import about_log_risk
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.metrics.panel.comparison import VERDICTS, verdicts
 from sharpbayes.metrics.panel.profile import MEANS
+from sharpbayes.metrics.stats.labels import without_attributes
 
 
 def kept_limits(
@@ -116,7 +117,7 @@ def restrict_decision(
         by_fit = verdicts((chance >= 1.0 - error_rate) & ~relies, chance <= error_rate)
         is_decided = find_decided(tolerance, evidence)
         tolerance = tolerance.assign(state=by_fit.where(is_decided, tolerance["state"]))
-    restricted = restrict_verdicts(tolerance, evidence).drop_attrs(deep=True)
+    restricted = restrict_verdicts(tolerance, evidence).pipe(without_attributes)
     if "prob_within" in tolerance:
         decision = decision.assign(state=restricted["state"].transpose("model", "threshold"))
     is_carried = carries_verdict(tolerance, evidence)

@@ -5,6 +5,7 @@ import xarray as xr
 
 from sharpbayes.analysis.indicators import normalise_scores
 from sharpbayes.analysis.profile_plan import ProfilePlan
+from sharpbayes.metrics.stats.labels import without_attributes
 
 # Prompts of a model that are kept, the worst first.
 MAX_PROMPTS = 5
@@ -24,7 +25,7 @@ def worst_prompts(plan: ProfilePlan) -> xr.Dataset:
     answers = [dim for dim in ANSWERS if dim in table.dims]
     means = table[["log_risk", "log_risk_part", "sub_index"]].mean(answers, skipna=True)
     rows = [_rank_prompts(plan, means.sel(model=model)) for model in table["model"].to_numpy()]
-    return xr.concat(rows, "model", coords="minimal").drop_attrs(deep=True)
+    return xr.concat(rows, "model", coords="minimal").pipe(without_attributes)
 
 
 def _rank_prompts(plan: ProfilePlan, means: xr.Dataset) -> xr.Dataset:

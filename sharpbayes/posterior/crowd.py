@@ -34,6 +34,7 @@ from sharpbayes.metrics.crowd.responsiveness import (
     table_responsiveness,
 )
 from sharpbayes.metrics.crowd.scores import REPLICATE
+from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.posterior.replicates import (
     Block,
     ReplicateDraws,
@@ -107,7 +108,7 @@ class CrowdMetrics:
         )
         raters = self.study.score_counts.membership.sum("rater")
         in_every_draw = raters.expand_dims(chain=draws.shape[0], draw=draws.shape[1])
-        metrics = metrics.drop_vars("reason").drop_attrs().assign(raters=in_every_draw)
+        metrics = metrics.drop_vars("reason").pipe(without_attributes).assign(raters=in_every_draw)
         return [round_draws(metrics)]
 
     def quantities(self, metrics: xr.Dataset) -> dict[str, Floats]:

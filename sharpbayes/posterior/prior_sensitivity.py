@@ -16,6 +16,7 @@ from sharpbayes.bayes.predict.psis import largest_good_k
 from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.stats.draws import DRAWS
+from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import criterion, decide, decision_events
 from sharpbayes.posterior.power_scaling import shift_error, weighted_mean
@@ -66,7 +67,7 @@ def prior_sensitivity(
     table = table.assign(priors.parameters)
     return (
         table.transpose("prior", "power", ...)
-        .drop_attrs()
+        .pipe(without_attributes)
         .assign_attrs(
             good_k=largest_good_k(priors.number),
             draws=priors.number,

@@ -27,6 +27,7 @@ from sharpbayes.bayes.predict.smoothed_bootstrap import replace_levels
 from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import current_map
 from sharpbayes.metrics.stats.clusters import number_clusters
+from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.posterior.prompt_population import PromptPopulation, one_population
 
 Categories = dict[str, NDArray[np.integer]]
@@ -322,7 +323,7 @@ def measure_draws(
 
 def _concatenate_blocks(blocks: Sequence[xr.Dataset], draws: ReplicateDraws) -> xr.Dataset:
     """Concatenate blocks of draws into (chain, draw, ...), without the attributes of variables."""
-    first, variables = blocks[0][list(blocks[0])].drop_attrs(), {}
+    first, variables = blocks[0][list(blocks[0])].pipe(without_attributes), {}
     for name, array in first.data_vars.items():
         rest = tuple(dim for dim in array.dims if dim != "draw")
         values = [block[name].transpose("draw", *rest).to_numpy() for block in blocks]

@@ -15,6 +15,7 @@ from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.execution.tasks import Execution, compute_parts, from_arrays, to_arrays
 from sharpbayes.execution.threads import thread_map, use_map
 from sharpbayes.metrics.stats.draws import summarise_draws
+from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import add_tiers, decision
 from sharpbayes.posterior.fit_data import replicate_draws
@@ -149,7 +150,7 @@ def _with_convergence(table: xr.Dataset, diagnostics: xr.Dataset) -> xr.Dataset:
         converged=int(diagnostics["converged"]),
         rhat=float(diagnostics["rhat"].max()),
         divergences=int(diagnostics["divergences"]),
-    ).drop_attrs()
+    ).pipe(without_attributes)
 
 
 def _summarise_panel(study: PanelStudy, draws: ReplicateDraws, weights: WeightsFiles) -> xr.Dataset:

@@ -18,6 +18,22 @@ def without_labels[Data: (xr.Dataset, xr.DataArray)](data: Data) -> Data:
     return data.drop_vars(list(data.coords))
 
 
+def without_attributes(data: xr.Dataset) -> xr.Dataset:
+    """Return data whose variables and labels have no attributes; the values are not copied.
+
+    ``drop_attrs`` compares all labels again for every variable, which takes milliseconds.
+
+    >>> x = xr.Dataset({"mean": ("model", [1.0], {"units": "nats"})}, attrs={"alpha": 0.95})
+    >>> without_attributes(x).attrs, without_attributes(x)["mean"].attrs, x["mean"].attrs
+    ({}, {}, {'units': 'nats'})
+    """
+    copy = data.copy()
+    copy.attrs = {}
+    for variable in copy.variables.values():
+        variable.attrs = {}
+    return copy
+
+
 def attach_labels(result: xr.Dataset, labels: Mapping[Hashable, xr.DataArray]) -> xr.Dataset:
     """Return a result with the coordinates whose dimensions it has.
 
