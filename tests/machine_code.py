@@ -1,4 +1,8 @@
-"""Machine code that tests need, compiled once and kept on disk: two halves that take as long."""
+"""Machine code that tests need, compiled once and kept on disk, in two processes side by side.
+
+The kernel takes 47 s and the others 22. Its functions share machine code: what is stored of a draw
+takes 8 s after the density and 24 s in a process of its own.
+"""
 
 import numpy as np
 
