@@ -24,13 +24,15 @@ from sharpbayes.scaffold.inference import is_flag
 from sharpbayes.scaffold.lexicon import order_levels
 from sharpbayes.spec.dialect import Dialect
 
+# A table, its dialect, and what is assumed by it.
+Reading = tuple[pd.DataFrame, Dialect, list[str]]
 # `1,234` may be a thousand and more.
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")
 # A score of numbers may have so few other texts, in so few of its cells.
 MAX_ODD_TEXTS, MAX_ODD_SHARE = 5, 0.1
 
 
-def read_with_dialect(path: Path, *, sheet: str = "") -> tuple[pd.DataFrame, Dialect, list[str]]:
+def read_with_dialect(path: Path, *, sheet: str = "") -> Reading:
     """Read a plain table; return it with its dialect and with what is assumed by it, in words.
 
     Of a workbook it is the named ``sheet``, else the first one.

@@ -1,7 +1,7 @@
 """Several plain files, such as one for each model, as one table with a column of their names."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from sharpbayes.scaffold.column_names import (
     quote,
     split_name,
 )
-from sharpbayes.scaffold.dialect import read_with_dialect
+from sharpbayes.scaffold.dialect import Reading, read_with_dialect
 from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.nested_cells import unfold_cells
 
@@ -34,13 +34,18 @@ LOGS = "logs of other programs are given by one name, such as a folder or a patt
 
 
 def join_files(
-    path: Path, others: Sequence[Path], name: str, declared: Mapping[str, str]
+    path: Path,
+    others: Sequence[Path],
+    name: str,
+    declared: Mapping[str, str],
+    *,
+    read: Callable[[Path], Reading] = read_with_dialect,
 ) -> LogTable | None:
     """Return the rows of several files with a column of which file each is of.
 
     ``path`` may be a pattern. Without ``others``, None where it is one file, or where columns name
     what the files could be of. The column is the model where no other one is, else the judge;
-    names such as ``rater_1`` make it the rater.
+    names such as ``rater_1`` make it the rater. ``read`` reads a file.
     """
     files = [file for given in (path, *others) for file in find_files(Path(), str(given))]
     files = [*dict.fromkeys(files)]
@@ -48,11 +53,11 @@ def join_files(
         return None
     if any(detect_format(file) for file in files):
         raise DataError.at(path, LOGS)
-    first = read_with_dialect(files[0])
+    first = read(files[0])
     role = choose_role(first[0], files, declared)
     if not (role or others or FILE in declared.values()):
         return None
-    readings = [first, *map(read_with_dialect, files[1:])]
+    readings = [first, *map(read, files[1:])]
     tables = [table for table, _, _ in readings]
     rows = [len(table) for table in tables]
     with bound_memory(path, files):

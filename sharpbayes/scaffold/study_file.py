@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -26,7 +26,7 @@ from sharpbayes.scaffold.column_names import (
     split_name,
 )
 from sharpbayes.scaffold.crowd_draft import CROWD_ROLES, draft_crowd
-from sharpbayes.scaffold.dialect import read_with_dialect
+from sharpbayes.scaffold.dialect import Reading, read_with_dialect
 from sharpbayes.scaffold.drafts import Draft
 from sharpbayes.scaffold.harm import find_refusals
 from sharpbayes.scaffold.inference import MAX_GROUPS, infer_scale, is_number
@@ -323,14 +323,15 @@ def _join_tables(
     name, files = _relative_name(path, folder), [path, *others]
     if not others or not all(is_table(file) and file.is_file() for file in files):
         return join_files(path, others, name, declared), []
-    tables = [unfold_cells(_read_plain(file, folder)) for file in files]
+    read = cache(read_with_dialect)
+    tables = [unfold_cells(_name_table(file, folder, read(file))) for file in files]
     rated, beside = split_tables(tables)
     if not beside:
-        return join_files(path, others, name, declared), []
+        return join_files(path, others, name, declared, read=read), []
     main = tables[rated[0]]
     if len(rated) > 1:
         first, *rest = (files[place] for place in rated)
-        main = join_files(first, rest, main.name, declared) or main
+        main = join_files(first, rest, main.name, declared, read=read) or main
     is_panel = "model" in {**main.roles, **infer_roles(main.data, ("model",), declared)}
     return (add_columns(main, beside), []) if is_panel else (main, beside)
 
@@ -357,7 +358,12 @@ def _find_ratings(path: Path, folder: Path, draft: Draft, declared: Mapping[str,
 
 def _read_plain(path: Path, folder: Path, *, sheet: str = "") -> LogTable:
     """Read a plain table, in the dialect that it seems to have."""
-    data, dialect, assumed = read_with_dialect(path, sheet=sheet)
+    return _name_table(path, folder, read_with_dialect(path, sheet=sheet))
+
+
+def _name_table(path: Path, folder: Path, reading: Reading) -> LogTable:
+    """Return a plain table under the name of its file, with what is assumed by its dialect."""
+    data, dialect, assumed = reading
     assumptions = ("; ".join(assumed),) if assumed else ()
     return LogTable(_relative_name(path, folder), data, assumptions=assumptions, dialect=dialect)
 

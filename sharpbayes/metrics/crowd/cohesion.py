@@ -101,11 +101,20 @@ def distances(margin: xr.DataArray, *, distance: Distance) -> xr.DataArray:
     [[0.0, 9.0, 36.0], [9.0, 0.0, 9.0], [36.0, 9.0, 0.0]]
     """
     if distance == "ordinal":
-        position = margin.cumsum("score") - margin / 2
+        position = positions(margin)
     else:
         position = xr.DataArray(np.arange(float(margin.sizes["score"])), dims="score")
     difference = position - position.rename(score="other")
     return (difference != 0).astype(float) if distance == "nominal" else difference**2
+
+
+def positions(margin: xr.DataArray) -> xr.DataArray:
+    """Return where scores stand on the ordinal scale, from ratings with each score (..., score).
+
+    >>> positions(xr.DataArray([2.0, 4.0, 2.0], dims="score")).values.tolist()
+    [1.0, 4.0, 7.0]
+    """
+    return margin.cumsum("score") - margin / 2
 
 
 def irr(within: xr.DataArray, *, distance: Distance) -> xr.DataArray:

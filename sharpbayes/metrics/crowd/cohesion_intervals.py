@@ -18,10 +18,11 @@ from sharpbayes.metrics.crowd.cohesion import (
     agreement_measures,
     distances,
     pair_counts,
+    positions,
 )
 from sharpbayes.metrics.crowd.groups import split_groupings
 from sharpbayes.metrics.stats.metric import name_variables
-from sharpbayes.metrics.stats.two_way import Spread, satterthwaite, t_interval
+from sharpbayes.metrics.stats.two_way import Spread, pooled_raters, satterthwaite, t_interval
 
 Codes = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -275,7 +276,7 @@ def _distances(margin: Floats, distance: Distance) -> Floats:
 
 def _positions(margin: Floats) -> Floats:
     """Positions of scores by which ordinal distances are differences."""
-    return margin.cumsum() - margin / 2
+    return positions(xr.DataArray(margin, dims="score")).to_numpy()
 
 
 def _by_margin(by_position: Floats) -> Floats:
@@ -354,10 +355,10 @@ def _spread(sides: Sides, influence: Influence) -> Spread:
     has_rated = np.bincount(sides.rater, minlength=sides.member.size) > 0
     groups = [by_rater[side & has_rated] for side in (sides.member, ~sides.member)]
     of_sides = np.array([_squares(changes) for changes in groups if changes.any()])
-    freedom = np.array([len(changes) - 1.0 for changes in groups if changes.any()])
+    of_each = np.array([float(changes.size) for changes in groups if changes.any()])
     raters = of_sides.sum()
     items, added = np.array(_squares(units)), np.maximum(raters - single, 0.0)
-    n_raters = 1 + raters**2 / (of_sides**2 / freedom).sum()
+    n_raters = pooled_raters(of_sides, of_each)
     n_items = np.array(float(units.size))
     return Spread(items, added, satterthwaite(items, added, n_items=n_items, n_raters=n_raters))
 

@@ -8,7 +8,13 @@ from scipy.sparse import csr_array
 from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.metrics.stats.multiplicity import holm
-from sharpbayes.metrics.stats.two_way import Spread, satterthwaite, t_interval, t_test
+from sharpbayes.metrics.stats.two_way import (
+    Spread,
+    pooled_raters,
+    satterthwaite,
+    t_interval,
+    t_test,
+)
 
 Codes = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -142,8 +148,7 @@ def _compare(
     of_groups = by_rater**2 @ member.T.astype(float)
     raters = of_groups.sum(axis=1)
     items = np.maximum(items - ratings, 0.0)
-    squares_by_df = (of_groups**2 / np.maximum(m - 1.0, 1.0)).sum(axis=1)
-    n_raters = 1.0 + raters**2 / np.maximum(squares_by_df, np.finfo(float).tiny)
+    n_raters = pooled_raters(of_groups, m)
     rated = count.T if cluster is None else _sum_columns(count.T, cluster)
     n = np.minimum(*((rated[pair] > 0).sum(axis=1) for pair in pairs)).astype(float)
     # A single item, or cluster, does not show how far they differ.

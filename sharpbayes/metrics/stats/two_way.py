@@ -73,6 +73,24 @@ def satterthwaite(items: Floats, raters: Floats, *, n_items: Floats, n_raters: F
     return np.where(parts > 0, np.maximum(freedom, 1.0), 1.0)
 
 
+def pooled_raters(variances: Floats, n_raters: Floats) -> Floats:
+    """Return the number of raters whose degrees of freedom are those of a sum over their groups.
+
+    ``1 + V^2 / sum(V_g^2 / (m_g - 1))``, of the variances (..., group) that the m_g raters of each
+    group add; it is over (...).
+
+    Source: Satterthwaite 1946.
+
+    >>> float(pooled_raters(np.array([1.0, 1.0]), np.array([11.0, 11.0])))
+    21.0
+    """
+    by_freedom = (variances**2 / np.maximum(n_raters - 1.0, 1.0)).sum(axis=-1)
+    number: Floats = 1.0 + variances.sum(axis=-1) ** 2 / np.maximum(
+        by_freedom, np.finfo(float).tiny
+    )
+    return number
+
+
 def t_interval(value: Floats, spread: Spread, *, level: float) -> Floats:
     """Return ``value -+ t sd`` (..., bound); NaN where resamples do not differ."""
     from scipy.special import stdtrit  # noqa: PLC0415 - a quarter of a second to import
