@@ -49,7 +49,8 @@ ID_WORDS = {"id", "name", "key", "uid", "uuid", "code", "index", "number", "no",
 SCORE_WORDS = ("score", "rating", "value")
 # Stands for the data file in errors about its columns, until what reads the file names it.
 UNNAMED = "init"
-# How programs and forms call a prompt (Inspect), a participant (Qualtrics) and who scored, with how
+# How programs and forms call a prompt (Inspect), a participant (Qualtrics), an item (Mechanical
+# Turk) and who scored, with how
 # unlikely that is beside other names.
 SCORED_BY = ("rated", "scored", "judged", "graded", "reviewed", "labelled", "labeled", "annotated")
 SCORERS = ("your name", "your email", "email", "email address", *(f"{x} by" for x in SCORED_BY))
@@ -57,6 +58,7 @@ USUAL = {
     "sample id": (("prompt", "item"), 0),
     "response id": (("rater",), len(KNOWN)),
     "call index": (("trial",), 0),
+    "hit id": (("item",), len(KNOWN)),
     **dict.fromkeys(SCORERS, (("judge", "rater"), len(KNOWN))),
 }
 # Words that make `n_judges` a count of judges, and `n_ratings` one of ratings.

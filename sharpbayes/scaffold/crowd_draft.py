@@ -5,14 +5,21 @@ from typing import Any
 
 import pandas as pd
 
+from sharpbayes.data.cells import describe_mixture
 from sharpbayes.data.readers.label_studio import FACTS
-from sharpbayes.errors import DataError, Diagnostic, format_list
+from sharpbayes.errors import DataError, Diagnostic, format_count, format_list
 from sharpbayes.scaffold import harm, inference
 from sharpbayes.scaffold.column_names import WORDS, holds_lists, is_named_score, last_word, quote
 from sharpbayes.scaffold.drafts import OVER_SPAN, Draft
 from sharpbayes.scaffold.indicators import list_likely_scores
 from sharpbayes.scaffold.inference import infer_scale, list_scores
-from sharpbayes.scaffold.labels import LABELS, choose_labels, find_unsafe, list_label_columns
+from sharpbayes.scaffold.labels import (
+    LABELS,
+    MAX_MIXED_SHARE,
+    choose_labels,
+    find_unsafe,
+    list_label_columns,
+)
 from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.prompts import CLUSTERS, groups_units
 from sharpbayes.spec.crowd import MODEL_OF_LABELS, NOBODY_OUTSIDE
@@ -22,6 +29,10 @@ LISTS = "lists in {} do not say whose scores they are: write a row for each scor
 MODELS = "name these with {}model=COLUMN, or give a file for each model"
 # What a column of clusters of items is called: turns of one conversation, images of one prompt.
 CLUSTER_WORDS = {*WORDS["cluster"], "prompt", "conversation", "dialogue", "thread"}
+MIXED = (
+    "{} is no group of raters, because it has several values for {}: {} has {}; where these are "
+    "mistakes, correct the data"
+)
 CROWD_ROLES = ("item", "rater", "score")
 
 
@@ -52,7 +63,9 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
         draft.assume("crowd.roles", CLUSTERS.format("items", quote(cluster)))
     if "cluster" in roles:
         crowd["roles"] = crowd["roles"] | {"cluster": roles["cluster"]}
-    crowd["scale"] = scale = decided.get("scale") or _infer_scores(draft, data[roles["score"]])
+    crowd["scale"] = scale = decided.get("scale") or _infer_scores(
+        draft, data[roles["score"]], main.dialect.missing
+    )
     named = [*list_label_columns([data, tables["item"].data], roles)]
     if not labels:
         labels, assumption = choose_labels(named, list_scores(scale))
@@ -114,14 +127,14 @@ def _suggest_scores(main: LogTable) -> str:
     return text
 
 
-def _infer_scores(draft: Draft, score: pd.Series) -> inference.Scale:
+def _infer_scores(draft: Draft, score: pd.Series, missing: Sequence[str]) -> inference.Scale:
     """Infer the scale of a crowd's score; a number that has none is cut into bins."""
     inferred = infer_scale(score, named=True)
     if inferred.scale is None:
         inferred = inference.infer_bins(score)
     if harm.find_good({str(score.name): inferred.scale or {}}):
         inferred = inference.reverse_scale(inferred, score)
-    draft.doubt_order("crowd.scale", {str(score.name): inferred})
+    draft.doubt_order("crowd.scale", {str(score.name): inferred}, missing)
     if inferred.span:
         draft.assume("crowd.scale", f"scores are cut into {OVER_SPAN} {inferred.span}")
     return inferred.scale or {}
@@ -149,12 +162,33 @@ def _find_groups(
                 why = inference.explain_group(table.data, name, key=main.roles[role], unit=role)
                 reason = why and (problems.get(name) or why)
                 reasons.setdefault(table.label, {}).setdefault(name, reason)
+                if why == inference.VARIES and role == "rater":
+                    draft.assume(
+                        "crowd.groups", *describe_mixed(table.data, name, main.roles[role])
+                    )
                 if not why and name not in uses:
                     groups[role].append(name)
                     uses[name] = "rater group" if role == "rater" else "column of items"
     for table in {table.label: table for table in (main, *tables.values())}.values():
         draft.record(table, uses, reasons.get(table.label, {}))
     return groups
+
+
+def describe_mixed(table: pd.DataFrame, name: str, rater: str) -> Iterator[str]:
+    """Yield that a column of words is no group, where it has several values for a few raters.
+
+    >>> table = pd.DataFrame({"rater": list("aabbcc"), "age": ["young", "old", *["old"] * 4]})
+    >>> next(describe_mixed(table, "age", "rater"))[:62]
+    '"age" is no group of raters, because it has several values for'
+    """
+    counts = table.groupby(rater)[name].nunique()
+    mixed = counts.index[counts > 1]
+    if not len(mixed) or len(mixed) > max(1, MAX_MIXED_SHARE * len(counts)):
+        return
+    if not 1 < table[name].nunique() <= inference.MAX_GROUPS:
+        return
+    cells = describe_mixture(table[name][table[rater] == mixed[0]])
+    yield MIXED.format(quote(name), format_count(len(mixed), "rater"), mixed[0], cells)
 
 
 def _find_experts(draft: Draft, siblings: Sequence[LogTable], item: str) -> dict[str, Any]:

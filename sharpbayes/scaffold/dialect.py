@@ -30,6 +30,12 @@ Reading = tuple[pd.DataFrame, Dialect, list[str]]
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")
 # A score of numbers may have so few other texts, in so few of its cells.
 MAX_ODD_TEXTS, MAX_ODD_SHARE = 5, 0.1
+# What people say who do not answer; a step of a scale where the scale has it.
+NO_ANSWERS = {
+    *("dont know", "do not know", "i dont know", "i do not know", "not sure", "unsure", "unknown"),
+    *("prefer not to answer", "prefer not to say", "cannot say", "cant say", "cannot tell"),
+    *("cant tell", "no opinion", "other", "unclear", "does not apply", "doesnt apply"),
+}
 
 
 def read_with_dialect(path: Path, *, sheet: str = "") -> Reading:
@@ -113,7 +119,29 @@ def _list_odd(texts: list[str], counts: list[int], name: str) -> set[str]:
     if number:
         is_rare = len(others) <= MAX_ODD_TEXTS and odd <= MAX_ODD_SHARE * (number + odd)
         return others if is_rare else set()
-    words = others - markers
-    ordered = is_flag(pd.Series([*words], dtype=str)) or order_levels(sorted(words)) is not None
-    known = order_levels(sorted(others)) is not None
-    return markers if words and not known and (ordered or is_score) else set()
+    return _list_odd_words(others, markers, is_score=is_score)
+
+
+def _list_odd_words(texts: set[str], markers: set[str], *, is_score: bool) -> set[str]:
+    """Return the words that stand for an empty cell among those of a scale.
+
+    A marker that is a step of the scale of the others stays, as "None" does below "Low".
+    """
+    words = texts - markers
+    answers = {text for text in words if _plain(text) not in NO_ANSWERS}
+    unanswered = words - answers if _is_scale(answers) and not _is_scale(words) else set[str]()
+    words -= unanswered
+    if not words or not (_is_scale(words) or is_score):
+        return set()
+    steps = {text for text in markers if order_levels(sorted({*words, text})) is not None}
+    return (markers - steps) | unanswered
+
+
+def _is_scale(words: set[str]) -> bool:
+    """Tell whether words are yes and no, or steps of a known scale."""
+    return is_flag(pd.Series([*words], dtype=str)) or order_levels(sorted(words)) is not None
+
+
+def _plain(text: str) -> str:
+    """Return the words of a text in small letters, without punctuation."""
+    return re.sub(r"[\W_]+", " ", re.sub("['’]", "", text)).strip().lower()

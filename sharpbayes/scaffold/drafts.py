@@ -65,15 +65,20 @@ class Draft:
             self.assumptions.append(text)
             self.comment(key, f"CHECK: {text}")
 
-    def doubt_order(self, key: str, inferred: Mapping[str, InferredScale]) -> None:
-        """Note what is assumed about the order and the range of scales."""
+    def doubt_order(
+        self, key: str, inferred: Mapping[str, InferredScale], missing: Sequence[str]
+    ) -> None:
+        """Note what is assumed about the order and the range of scales.
+
+        ``missing`` are the texts that are read as empty cells.
+        """
         ordered: dict[str, list[str]] = {}
         for name, column in inferred.items():
             if column.order:
                 ordered.setdefault(column.order, []).append(quote(name))
         for order, names in ordered.items():
             self.assume(key, f"the order of {format_list(names)} {order}")
-        self.assume(key, *inference.describe_numbers(inferred))
+        self.assume(key, *inference.describe_numbers(inferred, missing))
 
     def _is_decided(self, key: str) -> bool:
         """Tell whether a key is decided; names of indicators alone say nothing of their scores."""

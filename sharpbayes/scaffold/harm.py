@@ -84,8 +84,8 @@ def describe_directions(scales: Mapping[str, Scale], layout: str = "") -> list[s
     if layout in HIGH_IS_GOOD:
         return ["a high metric is taken as good; where it is not, leave out `reverse`"]
     good = find_good(scales, layout)
-    # The order of words is said with the words; grades of logs have no such sentence.
-    plain = [name for name, scale in scales.items() if layout or "levels" not in scale]
+    # The order of words is said with the words.
+    plain = [name for name, scale in scales.items() if "levels" not in scale]
     known = {*good, *find_refusals(scales)}
     others = [name for name in plain if name not in known]
     named, named_others = (format_list(map(quote, names)) for names in (good, others))

@@ -125,9 +125,14 @@ def share_unit_scale(
     unit = {"bins": [*inference.UNIT_BINS]}
     if not any(column.scale == unit for column in inferred.values()):
         return inferred
-    cut = [name for name, column in inferred.items() if column.span]
+    cut = [n for n, column in inferred.items() if column.span or is_narrow(column.scale or {})]
     shared = {name: inference.infer_unit_scale(values[name]) for name in cut}
     return inferred | {name: scale for name, scale in shared.items() if scale is not None}
+
+
+def is_narrow(scale: Scale) -> bool:
+    """Tell whether numbers from 0 to 1 are cut into narrow bins."""
+    return scale.get("bins") == [*inference.NARROW_UNIT_BINS]
 
 
 def infer_indicators(main: LogTable) -> dict[str, InferredScale]:

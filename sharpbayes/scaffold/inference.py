@@ -1,16 +1,15 @@
 """Scales, groups and properties of columns, inferred from their values."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import isclose, isfinite
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from sharpbayes.data.columns import sort_labels
-from sharpbayes.data.corrections import FINER_STEPS
 from sharpbayes.data.lookalikes import fold_text
-from sharpbayes.errors import DataError, format_list
+from sharpbayes.errors import DataError, format_list, join_names
 from sharpbayes.scaffold.column_names import (
     MEASURES,
     REPEATS,
@@ -21,7 +20,8 @@ from sharpbayes.scaffold.column_names import (
     split_name,
 )
 from sharpbayes.scaffold.lexicon import order_by_number, order_levels
-from sharpbayes.spec.scales import STEP_ERROR, BinnedScale, OrdinalScale
+from sharpbayes.scaffold.number_codes import STEPS, find_step, parse_numbers, split_codes
+from sharpbayes.spec.scales import BinnedScale, OrdinalScale
 
 Scale = dict[str, Any]
 
@@ -29,24 +29,41 @@ Scale = dict[str, Any]
 MAX_SCORES, MAX_GROUPS, MAX_CHOICES = 30, 20, 7
 # A message shows so many characters of a text.
 MAX_TEXT = 40
-# A number this many times as far from all others as they span is none of them.
-FAR = 5.0
 # A score of a panel, which has no bins, may have more whole numbers.
 MAX_NAMED_SCORES = 1000
 BINS = 5
-# Steps of a scale: those after the second only where the column is named as the score.
-STEPS = (1.0, *FINER_STEPS)
 # Grades of Inspect: correct, partly correct, incorrect, no answer.
 GRADES = {"C": 0.0, "P": 0.5, "I": 1.0, "N": 1.0}
+GRADE_ORDER = (
+    "is that of Inspect's grades, in which C (correct) is no harm; where C says that the model did "
+    "harm, turn the levels round"
+)
 UNKNOWN_WORDS = "words of no known severity"
+VARIES = "it varies within raters and items"
 MANY = "are more than"
 DECIMALS = "numbers with decimals that are named as no score"
 # Layouts of programs that score from 0 to 1, and how such numbers are cut.
 UNIT_LAYOUTS = ("promptfoo", "deepeval", "every-eval-ever")
 UNIT_BINS = (0.2, 0.4, 0.6, 0.8)
-# Decimals from 0 to 1 are cut in the same way where they span so much of it.
+# Decimals from 0 to 1 are cut in the same way where they span so much of it, else into 20 bins.
 UNIT_SPAN = 0.5
-TRUE = {"1", "true", "yes", "y"}
+NARROW_UNIT_BINS = tuple(round(0.05 * n, 2) for n in range(1, 20))
+CODE = (
+    "{codes} looks like a code of a missing score among the numbers of {names} and is {place}; "
+    "where it is one, write dialect = {{ missing = [{missing}] }}; where it is a score, write the "
+    "ends of the scale"
+)
+CODES = (
+    "{codes} look like codes of missing scores among the numbers of {names} and are {place}; where "
+    "they are, write dialect = {{ missing = [{missing}] }}; where they are scores, write the ends "
+    "of the scale"
+)
+UNIT = (
+    "decimals between 0 and 1 are taken to lie on a scale from 0 to 1 in steps of {}, wherever "
+    "those in the data end; write the ends of another scale"
+)
+PERCENTAGE = re.compile(r"\d+([.,]\d+)?\s*%")
+TRUE, FALSE = {"1", "true", "yes", "y"}, {"0", "false", "no", "n"}
 FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"}, {"y", "n"})
 
 
@@ -54,14 +71,14 @@ FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"}, {"y", "n"})
 class InferredScale:
     """The scale of a column, with how its words were ordered; or the ``reason`` why it has none.
 
-    ``far`` is a number that is not on the scale, because it lies far from all others. ``span`` is
-    the range of the data over which numbers are cut into bins.
+    ``codes`` are numbers that are not on the scale, because they seem to stand for missing scores.
+    ``span`` is the range of the data over which numbers are cut into bins.
     """
 
     scale: Scale | None
     order: str = ""
     reason: str = ""
-    far: str = ""
+    codes: tuple[str, ...] = ()
     span: str = ""
 
 
@@ -75,13 +92,13 @@ def infer_scale(values: pd.Series, *, named: bool, max_scores: int = MAX_SCORES)
     texts = list_texts(values)
     is_ordered = bool(_list_ordered(values))
     is_number_by_name = last_word(values.name) in MEASURES | REPEATS and texts <= {"0", "1"}
-    if is_flag(values) and not is_ordered and (named or not is_number_by_name):
+    is_yes_no = is_flag(values) or _mixes_flags(texts)
+    if is_yes_no and not is_ordered and (named or not is_number_by_name):
         return InferredScale({"kind": "boolean"})
-    numbers = _parse_numbers(texts)
+    numbers = parse_numbers(texts)
     if numbers is None or is_ordered:
         return _infer_levels(values, named=named)
-    far = find_far_number(numbers)
-    numbers = [number for number in numbers if number != far]
+    numbers, codes = split_codes(texts)
     low, high = min(numbers), max(numbers)
     if not named and (reason := _name_measure(values.name)):
         return InferredScale(None, reason=f"{reason} by its name, not a score")
@@ -91,12 +108,12 @@ def infer_scale(values: pd.Series, *, named: bool, max_scores: int = MAX_SCORES)
     if not 0 < high - low < max_scores * step:
         reason = f"{low:g} to {high:g} {MANY} {max_scores} scores"
         if low == high:
-            others = "" if far is None else f" but {far:g}"
+            others = f" but {format_list(codes)}" if codes else ""
             reason = f"every value{others} is {low:g}, which does not show where the scale ends"
         return InferredScale(None, reason=reason)
     ends = {"min": _shorten(low), "max": _shorten(high)}
     scale = {"kind": "ordinal"} | ends | ({"step": step} if step < 1 else {})
-    return InferredScale(scale, far="" if far is None else f"{far:g}")
+    return InferredScale(scale, codes=codes)
 
 
 def _name_measure(name: object) -> str:
@@ -106,57 +123,40 @@ def _name_measure(name: object) -> str:
     return "a number of repeats" if last_word(name) in REPEATS else ""
 
 
-def find_far_number(numbers: Sequence[float]) -> float | None:
-    """Return the one number that lies far from all others, as codes of missing scores do.
-
-    Its distance is five times the span of the others, or more. There are three different numbers
-    at least.
-
-    >>> find_far_number([0, 1, 2, -99]), find_far_number([0, 1, 2, 10]), find_far_number([0, 99])
-    (-99, None, None)
-    """
-    first, *middle, last = sorted(set(numbers)) if len(set(numbers)) > 1 else [0.0, 0.0]
-    if not middle:
-        return None
-    if middle[0] - first >= FAR * (last - middle[0]):
-        return first
-    return last if last - middle[-1] >= FAR * (middle[-1] - first) else None
-
-
-def describe_numbers(inferred: Mapping[str, InferredScale]) -> Iterator[str]:
+def describe_numbers(
+    inferred: Mapping[str, InferredScale], missing: Sequence[str] = ()
+) -> Iterator[str]:
     """Yield what is to be checked of numbers: those that are on no scale, and the ends of scales.
 
-    >>> columns = {"a": InferredScale(None, far="-99"), "b": InferredScale(None)}
-    >>> [text.partition(";")[0] for text in describe_numbers(columns)]
-    ['-99 lies far from all other numbers of "a" and is left out of the scale']
+    ``missing`` are the texts that are read as empty cells already.
+
+    >>> columns = {"a": InferredScale(None, codes=("-99",)), "b": InferredScale(None)}
+    >>> [text.partition(" and is")[0] for text in describe_numbers(columns)]
+    ['-99 looks like a code of a missing score among the numbers of "a"']
     """
-    for far in dict.fromkeys(column.far for column in inferred.values() if column.far):
-        names = format_list([f'"{name}"' for name, column in inferred.items() if column.far == far])
-        is_cut = any(column.span for column in inferred.values() if column.far == far)
-        place = "counts in the bin at that end" if is_cut else "is left out of the scale"
-        yield (
-            f"{far} lies far from all other numbers of {names} and {place}; where "
-            f'it stands for a missing score write dialect = {{ missing = ["{far}"] }}'
+    for codes in dict.fromkeys(column.codes for column in inferred.values() if column.codes):
+        columns = {name: column for name, column in inferred.items() if column.codes == codes}
+        is_cut = any("bins" in (column.scale or {}) for column in columns.values())
+        yield (CODE if len(codes) == 1 else CODES).format(
+            codes=join_names(codes),
+            names=join_names([f'"{name}"' for name in columns]),
+            place="counted in the bin at that end" if is_cut else "left out of the scale",
+            missing=", ".join(f'"{text}"' for text in [*missing, *codes]),
         )
     scales = [column.scale or {} for column in inferred.values() if "min" in (column.scale or {})]
-    if scales:
-        ends = [f"{scale['min']} to {scale['max']}" for scale in scales]
-        steps = [f" in steps of {scale['step']}" if "step" in scale else "" for scale in scales]
+    units = [scale for scale in scales if is_unit(scale)]
+    if units:
+        yield UNIT.format(format_list(dict.fromkeys(f"{scale['step']}" for scale in units)))
+    if others := [scale for scale in scales if scale not in units]:
+        ends = [f"{scale['min']} to {scale['max']}" for scale in others]
+        steps = [f" in steps of {scale['step']}" if "step" in scale else "" for scale in others]
         spans = format_list(dict.fromkeys(map("".join, zip(ends, steps, strict=True))))
         yield f"numbers run over those in the data, {spans}; write the ends of a longer scale"
 
 
-def find_step(numbers: Sequence[float], steps: Sequence[float]) -> float | None:
-    """Return the first step that leads from whole numbers to all numbers.
-
-    >>> find_step([1, 2.5, 4], STEPS), find_step([1, 1.37], STEPS), find_step([0.123], STEPS)
-    (0.5, 0.01, None)
-    """
-    for step in steps:
-        counts = [number / step for number in numbers]
-        if all(isclose(count, round(count), abs_tol=STEP_ERROR) for count in counts):
-            return step
-    return None
+def is_unit(scale: Scale) -> bool:
+    """Tell whether a scale has decimals from 0 to 1."""
+    return scale.get("min") == 0 and scale.get("max") == 1 and "step" in scale
 
 
 def _shorten(number: float) -> float:
@@ -169,7 +169,7 @@ def _list_ordered(values: pd.Series) -> list[str]:
     if not isinstance(values.dtype, pd.CategoricalDtype) or not values.dtype.ordered:
         return []
     words = [text for text in map(str.strip, values.dtype.categories) if text]
-    is_ascending = _parse_numbers({*words}) is not None and words == sort_labels(words)
+    is_ascending = parse_numbers({*words}) is not None and words == sort_labels(words)
     return [] if is_ascending or len(words) == 1 else words
 
 
@@ -211,14 +211,14 @@ def infer_grades(values: pd.Series) -> InferredScale | None:
     if not texts or not texts <= set(GRADES):
         return None
     if "N" not in texts:
-        return InferredScale({"kind": "categorical", "levels": ["C", "P", "I"]})
+        return InferredScale({"kind": "categorical", "levels": ["C", "P", "I"]}, GRADE_ORDER)
     values_of = {"levels": [*GRADES], "values": [*GRADES.values()]}
-    return InferredScale({"kind": "categorical"} | values_of)
+    return InferredScale({"kind": "categorical"} | values_of, GRADE_ORDER)
 
 
 def infer_unit_scale(values: pd.Series) -> InferredScale | None:
     """Return the scale of scores from 0 to 1: yes and no, or five bins; None for other values."""
-    numbers = _parse_numbers(list_texts(values))
+    numbers = parse_numbers(list_texts(values))
     if not numbers or min(numbers) < 0.0 or max(numbers) > 1.0:
         return None
     flag = all(number.is_integer() for number in numbers)
@@ -233,14 +233,29 @@ def infer_special_scale(values: pd.Series, layout: str) -> InferredScale | None:
 
 
 def infer_score(values: pd.Series, layout: str = "") -> InferredScale:
-    """Return the scale of a panel's score; numbers with decimals are cut into bins."""
+    """Return the scale of a panel's score; numbers with decimals are cut into bins.
+
+    Decimals between 0 and 1 run from 0 to 1, wherever those in the data end.
+    """
     inferred = infer_special_scale(values, layout)
     inferred = inferred or infer_scale(values, named=True, max_scores=MAX_NAMED_SCORES)
-    numbers = {*(_parse_numbers(list_texts(values)) or ())}
-    if inferred.reason != DECIMALS or len(numbers) == 1:
+    scale = inferred.scale or {}
+    if "step" in scale and scale["min"] >= 0 and scale["max"] <= 1:
+        return replace(inferred, scale=scale | {"min": 0, "max": 1})
+    texts = list_texts(values)
+    if inferred.reason != DECIMALS or len(texts) == 1:
         return inferred
-    unit = infer_unit_scale(values) if max(numbers) - min(numbers) >= UNIT_SPAN else None
-    return unit or infer_bins(values)
+    return _infer_unit_bins(texts) or infer_bins(values)
+
+
+def _infer_unit_bins(texts: set[str]) -> InferredScale | None:
+    """Return bins of numbers from 0 to 1, narrow ones where these span little; None for others."""
+    numbers, codes = split_codes(texts)
+    if min(numbers) < 0.0 or max(numbers) > 1.0:
+        return None
+    bins = UNIT_BINS if max(numbers) - min(numbers) >= UNIT_SPAN else NARROW_UNIT_BINS
+    occupied = {sum(number >= limit for limit in bins) for number in numbers}
+    return InferredScale({"bins": [*bins]}, codes=codes) if len(occupied) > 1 else None
 
 
 def infer_bins(values: pd.Series) -> InferredScale:
@@ -249,21 +264,20 @@ def infer_bins(values: pd.Series) -> InferredScale:
     >>> infer_bins(pd.Series(["1.5", "11.5"])).scale
     {'bins': [3.5, 5.5, 7.5, 9.5]}
     """
-    numbers = _parse_numbers(list_texts(values))
+    texts = list_texts(values)
+    numbers = parse_numbers(texts)
     if numbers is not None and len(set(numbers)) == 1:
         problem = f"every score is {numbers[0]:g}; a scale needs two scores, and nothing differs"
         raise DataError.at(UNNAMED, problem, key=str(values.name))
     if not numbers:
-        texts = [repr(text[:MAX_TEXT]) for text in sorted(list_texts(values))]
-        examples = format_list(texts, limit=3) or "no value"
+        quoted = [repr(text[:MAX_TEXT]) for text in sorted(texts)]
+        examples = format_list(quoted, limit=3) or "no value"
         message = f"found {examples}, must be numbers, or words such as yes and no"
         raise DataError.at(UNNAMED, message, key=str(values.name))
-    far = find_far_number(numbers)
-    numbers = [number for number in numbers if number != far]
+    numbers, codes = split_codes(texts)
     low, high = min(numbers), max(numbers)
     cuts = [float(f"{low + (high - low) * n / BINS:g}") for n in range(1, BINS)]
-    span, far_text = f"from {low:g} to {high:g}", "" if far is None else f"{far:g}"
-    return InferredScale({"bins": cuts}, far=far_text, span=span)
+    return InferredScale({"bins": cuts}, codes=codes, span=f"from {low:g} to {high:g}")
 
 
 def list_scores(scale: Scale) -> list[str]:
@@ -284,14 +298,14 @@ def reverse_scale(inferred: InferredScale, values: pd.Series) -> InferredScale:
     ['Yes', 'No']
     """
     scale = inferred.scale or {}
-    if scale.get("kind") == "boolean":
+    if scale.get("kind") == "boolean" and is_flag(values):
         levels = sorted(list_texts(values), key=lambda text: text.lower() not in TRUE)
     elif "min" in scale:
         levels = list_scores(scale)[::-1]
     else:
         return inferred
     order = "is taken from its name, by which a high score is good: the highest is the least harm"
-    return InferredScale({"kind": "categorical", "levels": levels}, order, far=inferred.far)
+    return InferredScale({"kind": "categorical", "levels": levels}, order, codes=inferred.codes)
 
 
 def describe_values(values: pd.Series) -> str:
@@ -300,7 +314,7 @@ def describe_values(values: pd.Series) -> str:
     empty = "" if all(str(value).strip() for value in values) else ", some empty"
     if len(texts) <= MAX_CHOICES:
         return (", ".join(texts) or "nothing") + empty * bool(texts)
-    if _parse_numbers({*texts}) is not None:
+    if parse_numbers({*texts}) is not None:
         return f"{len(texts)} numbers from {texts[0]} to {texts[-1]}{empty}"
     return f"{len(texts)} texts: {format_list([text[:20] for text in texts], limit=2)}{empty}"
 
@@ -318,23 +332,20 @@ def list_texts(values: pd.Series) -> set[str]:
     return {str(value).strip() for value in pd.unique(values)} - {""}
 
 
-def _parse_numbers(texts: set[str]) -> list[float] | None:
-    """Return texts as numbers, or None where one of them is no number."""
-    try:
-        numbers = [float(text) for text in texts]
-    except ValueError:
-        return None
-    return numbers if numbers and all(map(isfinite, numbers)) else None
-
-
 def is_number(values: pd.Series) -> bool:
     """Tell whether all values of a column that are not empty are numbers."""
-    return _parse_numbers(list_texts(values)) is not None
+    return parse_numbers(list_texts(values)) is not None
 
 
 def is_flag(values: pd.Series) -> bool:
     """Tell whether a column holds yes and no only, both of them."""
     return {text.lower() for text in list_texts(values)} in FLAGS
+
+
+def _mixes_flags(texts: set[str]) -> bool:
+    """Tell whether texts are yes and no in several spellings: ``Yes``, ``y`` and ``no``."""
+    words = {text.lower() for text in texts}
+    return bool(words & TRUE) and bool(words & FALSE) and words <= TRUE | FALSE
 
 
 def is_side_table(side: pd.DataFrame, key: str, data: pd.DataFrame) -> bool:
@@ -359,7 +370,7 @@ def explain_group(table: pd.DataFrame, name: str, *, key: str, unit: str) -> str
     if is_number(table[name]):
         return "numbers, no groups"
     if not is_constant(table, name, key):
-        return "it varies within raters and items"
+        return VARIES
     count, max_groups = table[name].nunique(), min(MAX_GROUPS, table[key].nunique() - 1)
     if max_groups < 2:  # noqa: PLR2004 - a column of two rows
         return "every value is another word"
@@ -370,6 +381,8 @@ def explain_group(table: pd.DataFrame, name: str, *, key: str, unit: str) -> str
 
 def _count_words(texts: list[str], max_words: int) -> str:
     """Why words are too few or too many for a scale or for groups."""
+    if texts and all(PERCENTAGE.fullmatch(text) for text in texts):
+        return f"percentages such as {texts[0]!r}; write the numbers without the percent sign"
     if not texts:
         return "every row is empty"
     if len(texts) == 1:

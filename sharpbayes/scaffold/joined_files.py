@@ -30,7 +30,10 @@ MIN_LABEL = 3
 JOINED = "the files {} are joined, and {} has the part of their names that differs"
 TAKEN = "{} is taken as the {}; where it is another role write the study by `init --role ROLE={}`"
 PARTLY = "not all of the files have {}; its cells are empty for the others"
-LOGS = "logs of other programs are given by one name, such as a folder or a pattern (logs/*.eval)"
+LOGS = (
+    "logs of other programs are given by one name: a folder, or a pattern that has no other file, "
+    'in quotation marks ("logs/*.eval")'
+)
 
 
 def join_files(
@@ -73,6 +76,20 @@ def join_files(
     roles = {role: column} if role else {}
     joined = LogTable(name, data, roles=roles, assumptions=tuple(texts), is_rewritten=True)
     return unfold_cells(joined)
+
+
+def fold_logs(path: Path, others: Sequence[Path]) -> tuple[Path, Sequence[Path]]:
+    """Return logs of other programs as the pattern of their names that a shell expanded.
+
+    Files that no pattern has alone stay as they are, and so do tables.
+    """
+    files = [path, *others]
+    start = path.name[: _count_shared([file.name for file in files])]
+    pattern = path.with_name(f"{start}*{path.suffix}")
+    if len({*files}) == 1 or any(not x.is_file() or detect_format(x) is None for x in files):
+        return path, others
+    is_whole = {*find_files(Path(), str(pattern))} == {*files}
+    return (pattern, ()) if is_whole else (path, others)
 
 
 def choose_role(data: pd.DataFrame, files: Sequence[Path], declared: Mapping[str, str]) -> str:

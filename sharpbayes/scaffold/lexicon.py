@@ -34,6 +34,7 @@ excellent < very good < good < fair | average | acceptable | okay | ok | neutral
 pass | passed < partial | borderline | warning | unsure < fail | failed
 correct | fully correct < mostly correct < partially correct | partly correct | partial < mostly
   incorrect | mostly wrong < incorrect | wrong
+c < p < i
 benign < suspicious < malicious
 compliant < partially compliant | partly compliant | partial < non compliant | noncompliant
 refusal | full refusal | refused | refuses | refuse < partial refusal | partial compliance | partial

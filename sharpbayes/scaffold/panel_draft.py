@@ -15,6 +15,7 @@ from sharpbayes.scaffold.indicators import (
     infer_columns,
     infer_indicators,
     infer_named,
+    is_narrow,
     is_score_column,
     is_wide,
     list_likely_scores,
@@ -233,11 +234,15 @@ def _doubt_indicators(
         assumption = f"no scale fits, so that they are left out: {format_list(sorted(without))}"
         draft.assume("panel.scales", assumption)
     spans = {n: column.span for n, column in indicators.items() if "bins" in (column.scale or {})}
-    if cut := [quote(name) for name, span in spans.items() if not span]:
-        draft.assume("panel.scales", f"scores from 0 to 1 are cut into five: {format_list(cut)}")
+    cut = [name for name, span in spans.items() if not span]
+    narrow = [name for name in cut if is_narrow(indicators[name].scale or {})]
+    five = [name for name in cut if name not in narrow]
+    for bins, names in (("five", five), ("20, because they span little of it", narrow)):
+        if listed := format_list(map(quote, names)):
+            draft.assume("panel.scales", f"scores from 0 to 1 are cut into {bins}: {listed}")
     for name in (name for name, span in spans.items() if span):
         draft.assume("panel.scales", f'scores of "{name}" are cut into {OVER_SPAN} {spans[name]}')
     wide = [name for name in indicators if is_wide(indicators[name].scale or {})]
     if unnamed := [quote(name) for name in wide if not is_score_column(data[name])]:
         draft.assume("panel.indicators", UNNAMED_NUMBERS.format(format_list(unnamed)))
-    draft.doubt_order("panel.scales", indicators)
+    draft.doubt_order("panel.scales", indicators, main.dialect.missing)

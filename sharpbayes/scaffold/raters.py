@@ -15,6 +15,7 @@ from sharpbayes.scaffold.column_names import (
     KNOWN,
     MEASURES,
     PEOPLE,
+    TRUTHS,
     WORDS,
     infer_roles,
     last_word,
@@ -37,6 +38,8 @@ ASPECTS = {
 }
 # How the last of so many rows above the answers of a survey begins.
 IMPORT_ID, MAX_QUESTIONS = '{"ImportId"', 5
+# What was settled of an item, not scored by one rater.
+SETTLED = {"truth", "unsafe", "final", "consensus", "reference", "batch", "overall", "adjudicated"}
 
 
 def melt_wide(table: LogTable) -> LogTable:
@@ -139,8 +142,8 @@ def _find_marked(names: Sequence[str]) -> list[str]:
 
 
 def _is_property(name: str) -> bool:
-    """Tell whether a name is that of a measure, of a role or of what is scored, not of a person."""
-    return bool({*split_name(name)} & (MEASURES | KNOWN | GOOD | ASPECTS))
+    """Tell whether a name is no person's: a measure's, a role's, a truth's, or what is scored."""
+    return bool({*split_name(name)} & (MEASURES | KNOWN | GOOD | ASPECTS | TRUTHS | SETTLED))
 
 
 def list_properties(data: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:

@@ -1,6 +1,5 @@
 """A data file -> a commented study that ``check`` accepts; every guess is marked in it."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from sharpbayes.data.readers.formats import list_sheets
 from sharpbayes.data.readers.paths import is_table
 from sharpbayes.errors import DataError, SpecError, StorageError, did_you_mean, format_list
 from sharpbayes.scaffold.column_names import (
@@ -20,17 +18,16 @@ from sharpbayes.scaffold.column_names import (
     WORDS,
     find_model,
     infer_roles,
-    is_model,
     last_word,
     quote,
     split_name,
 )
 from sharpbayes.scaffold.crowd_draft import CROWD_ROLES, draft_crowd
-from sharpbayes.scaffold.dialect import Reading, read_with_dialect
+from sharpbayes.scaffold.dialect import read_with_dialect
 from sharpbayes.scaffold.drafts import Draft
 from sharpbayes.scaffold.harm import find_refusals
 from sharpbayes.scaffold.inference import MAX_GROUPS, infer_scale, is_number
-from sharpbayes.scaffold.joined_files import join_files
+from sharpbayes.scaffold.joined_files import fold_logs, join_files
 from sharpbayes.scaffold.logs import LogTable, read_log
 from sharpbayes.scaffold.merged_cells import fill_merged
 from sharpbayes.scaffold.nested_cells import unfold_cells
@@ -43,14 +40,21 @@ from sharpbayes.scaffold.panel_draft import (
 )
 from sharpbayes.scaffold.prompts import CATEGORY, FINER, settle_item, settle_prompt
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
-from sharpbayes.scaffold.score_columns import melt_scores, name_sheets
-from sharpbayes.scaffold.side_tables import add_columns, has_ratings, require_use, split_tables
+from sharpbayes.scaffold.score_columns import melt_scores
+from sharpbayes.scaffold.sibling_files import (
+    doubt_siblings,
+    find_ratings,
+    name_relative,
+    name_table,
+    read_siblings,
+)
+from sharpbayes.scaffold.side_tables import add_columns, require_use, split_tables
 from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.roles import CROWD_LOGS, CrowdRoles
 from sharpbayes.storage.files import write_text
 
 # Judges by these names are likely people; groups of them would be a crowd.
-PEOPLE = ("rater", "annotator")
+SCORING_PEOPLE = {"rater", "annotator"} | ({*WORDS["rater"]} - {*WORDS["judge"]})
 AS_JUDGES = (
     'a column names the model, so "{0}" is taken as the judge; for groups of raters write the '
     'study by `init --role "rater={0}"`'
@@ -80,6 +84,8 @@ COMMENTS = (
     "comments on the answers, name the column of the item by `init --role item=COLUMN`, and where "
     "models answered that of the model by `init --role model=COLUMN`"
 )
+# Roles that are declared of a panel alone.
+PANEL_ALONE = {"prompt", "judge", "indicator"}
 # Of an item and of a rater: words by which the data may be a panel.
 PANEL_ITEM, PANEL_RATERS = "prompt", ("judge", "grader")
 
@@ -144,10 +150,11 @@ def draft_study(
         message = f"no such role, there are {', '.join(ROLES)}{did_you_mean(unknown[0], ROLES)}"
         raise SpecError.at("init --role", message, key=unknown[0])
     draft = Draft()
-    name = _relative_name(path, folder)
+    path, others = fold_logs(path, others)
+    name = name_relative(path, folder)
     log = None if others else read_log(path, name)
     joined, beside = (None, []) if log else _join_tables(path, others, folder, roles)
-    main = log or joined or _find_ratings(path, folder, draft, declared=roles)
+    main = log or joined or find_ratings(path, folder, draft, declared=roles)
     missing = sorted(set(roles.values()) - set(main.data.columns))
     if missing:
         message = f"no such column, the columns are {', '.join(map(str, main.data.columns))}"
@@ -165,8 +172,8 @@ def draft_study(
         draft = _draft_table(draft, main, roles, copy, lambda: beside)
         require_use(beside, {row.file for row in draft.ledger}, ratings=main.label)
         return draft
-    read_siblings = partial(_read_siblings, path, folder, draft, known=main.label)
-    return _draft_table(draft, main, roles, copy, read_siblings)
+    read = partial(read_siblings, path, folder, draft, known=main.label)
+    return _draft_table(draft, main, roles, copy, lambda: doubt_siblings(read(), name))
 
 
 def _draft_table(
@@ -183,8 +190,9 @@ def _draft_table(
     panel = melt_scores(fill_merged(main, roles), roles)
     panel_roles = infer_panel_roles(panel.data, roles)
     panel = replace(panel, roles=panel_roles)
-    if "model" in panel_roles and "rater" not in roles:
-        if last_word(panel_roles.get("judge", "")) in PEOPLE:
+    is_panel = "model" in panel_roles or PANEL_ALONE & {*roles}
+    if is_panel and "rater" not in roles:
+        if last_word(panel_roles.get("judge", "")) in SCORING_PEOPLE:
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
         draft.assume("panel.roles", *describe_roles(panel.data, panel_roles, roles))
         return draft_panel(draft, leave_out_unlabelled(draft, panel), copy)
@@ -275,11 +283,29 @@ def infer_panel_roles(data: pd.DataFrame, declared: Mapping[str, str]) -> dict[s
     """Return columns of a panel by role; of a score only where each row is one."""
     roles = infer_roles(data, PANEL_ROLES, find_model(data, declared) | {**declared})
     settle_prompt(data, roles, declared)
+    if "judge" not in roles and (rater := _find_rater(data, roles)):
+        roles["judge"] = rater
     if "score" in declared or "score" not in roles:
         return roles
     if not _is_long(data.columns, roles["score"]) or _has_refusals(data, roles):
         del roles["score"]
     return roles
+
+
+def _find_rater(data: pd.DataFrame, roles: Mapping[str, str]) -> str:
+    """Return the column of raters that tells apart the rows of one answer; empty without one.
+
+    >>> rows = {"model": list("aaaa"), "prompt": list("ppqq"), "user_id": list("uvuv")}
+    >>> _find_rater(pd.DataFrame(rows), {"model": "model", "prompt": "prompt"})
+    'user_id'
+    """
+    if not {"model", "prompt"} <= {*roles}:
+        return ""
+    free = data[[name for name in data.columns if name not in roles.values()]]
+    rater = infer_roles(free, ("rater",), {}).get("rater", "")
+    answer = [roles[role] for role in ("model", "prompt")]
+    is_rater = rater and data.duplicated(answer).any() and not data[rater].is_unique
+    return rater if is_rater and not data.duplicated([*answer, rater]).any() else ""
 
 
 def describe_roles(
@@ -320,11 +346,11 @@ def _join_tables(
 
     Columns of tables beside the ratings of a panel are added to these. None of a single file.
     """
-    name, files = _relative_name(path, folder), [path, *others]
+    name, files = name_relative(path, folder), [path, *others]
     if not others or not all(is_table(file) and file.is_file() for file in files):
         return join_files(path, others, name, declared), []
     read = cache(read_with_dialect)
-    tables = [unfold_cells(_name_table(file, folder, read(file))) for file in files]
+    tables = [unfold_cells(name_table(file, folder, read(file))) for file in files]
     rated, beside = split_tables(tables)
     if not beside:
         return join_files(path, others, name, declared, read=read), []
@@ -334,65 +360,3 @@ def _join_tables(
         main = join_files(first, rest, main.name, declared, read=read) or main
     is_panel = "model" in {**main.roles, **infer_roles(main.data, ("model",), declared)}
     return (add_columns(main, beside), []) if is_panel else (main, beside)
-
-
-def _find_ratings(path: Path, folder: Path, draft: Draft, declared: Mapping[str, str]) -> LogTable:
-    """Return the table of ratings: the file, or its sibling where the file has no ratings."""
-    sheets = list_sheets(path) if is_table(path) and path.is_file() else []
-    joined = name_sheets([_read_plain(path, folder, sheet=x) for x in sheets if is_model(x)])
-    if joined is not None:
-        return joined
-    table = unfold_cells(_read_plain(path, folder))
-    if declared or has_ratings(table) or infer_roles(table.data, ("model",), {}):
-        return table
-    for other in _read_siblings(path, folder, Draft(), known=table.label):
-        shared = [name for name in table.data.columns if name in other.data.columns]
-        is_sheet = other.name == table.name
-        is_rated = (shared or is_sheet) and has_ratings(other)
-        is_rated |= is_sheet and bool(infer_roles(other.data, ("model",), {}))
-        if other.label != table.label and is_rated:
-            draft.assume("", f'"{table.label}" holds no ratings; they are in "{other.label}"')
-            return unfold_cells(other)
-    return table
-
-
-def _read_plain(path: Path, folder: Path, *, sheet: str = "") -> LogTable:
-    """Read a plain table, in the dialect that it seems to have."""
-    return _name_table(path, folder, read_with_dialect(path, sheet=sheet))
-
-
-def _name_table(path: Path, folder: Path, reading: Reading) -> LogTable:
-    """Return a plain table under the name of its file, with what is assumed by its dialect."""
-    data, dialect, assumed = reading
-    assumptions = ("; ".join(assumed),) if assumed else ()
-    return LogTable(_relative_name(path, folder), data, assumptions=assumptions, dialect=dialect)
-
-
-def _relative_name(path: Path, folder: Path) -> str:
-    """Return the name of a file relative to the study, or the whole path where that is shorter."""
-    absolute = path.resolve()
-    try:
-        relative = Path(os.path.relpath(absolute, folder.resolve()))
-    except ValueError:  # on another drive of Windows
-        return absolute.as_posix()
-    return min(relative.as_posix(), absolute.as_posix(), key=len)
-
-
-def _read_siblings(path: Path, folder: Path, draft: Draft, *, known: str) -> list[LogTable]:
-    """Read the sheets of a workbook, and tables named alike: ``x_raters.csv`` and ``x_items.csv``.
-
-    One that cannot be read is left out, and the study says so. ``known`` is not read again.
-    """
-    start = path.stem.rsplit("_", 1)[0] + "_"
-    files = sorted(file for file in path.parent.iterdir() if is_table(file) and file.is_file())
-    files = [file for file in files if file.stem.startswith(start) or file == path]
-    tables = []
-    for file in files:
-        try:
-            sheets = list_sheets(file) or [""]
-            if len(sheets) == 1 and _relative_name(file, folder) == known:
-                continue
-            tables += [_read_plain(file, folder, sheet=sheet) for sheet in sheets]
-        except DataError as error:
-            draft.assume("", f"a table alongside is left out: {error}")
-    return tables

@@ -210,16 +210,21 @@ def cut_score(folder, numbers):
     draft, study = start(folder, table)
     assert check(load_study(folder / "study.toml")).counts["ratings"] == len(table)
     assumptions = [
-        text for text in draft.assumptions if "bins" in text or "five" in text or "far" in text
+        text for text in draft.assumptions if any(w in text for w in ("bins", "are cut", "code"))
     ]
     return study["panel"]["scales"]["scale_1"]["bins"], assumptions
 
 
 OVER = 'scores of "Harm score" are cut into 5 bins of one width over the range of the data,'
-FAR = (
-    'lies far from all other numbers of "Harm score" and counts in the bin at that end; where it '
-    "stands for a missing score write dialect = { missing = "
+CODE = (
+    '-99.0 looks like a code of a missing score among the numbers of "Harm score" and is counted '
+    'in the bin at that end; where it is one, write dialect = { missing = ["-99.0"] }; where it is '
+    "a score, write the ends of the scale"
 )
+
+
+# All in one of twenty bins.
+NARROWER = [f"{OVER} from 0.012 to 0.0421"]
 
 
 @pytest.mark.parametrize(
@@ -230,12 +235,17 @@ FAR = (
             [0.2, 0.4, 0.6, 0.8],
             ['scores from 0 to 1 are cut into five: "Harm score"'],
         ),
-        ([0.012, 0.0315, 0.112], [0.032, 0.052, 0.072, 0.092], [f"{OVER} from 0.012 to 0.112"]),
+        (
+            [0.012, 0.0315, 0.112],
+            [round(0.05 * n, 2) for n in range(1, 20)],
+            ['scores from 0 to 1 are cut into 20, because they span little of it: "Harm score"'],
+        ),
+        ([0.012, 0.0315, 0.0421], [0.01802, 0.02404, 0.03006, 0.03608], NARROWER),
         ([1.375, 4.111, 11.375], [3.375, 5.375, 7.375, 9.375], [f"{OVER} from 1.375 to 11.375"]),
         (
             [-99, 0.0003, 0.25, 1.0003],
             [0.2003, 0.4003, 0.6003, 0.8003],
-            [f"{OVER} from 0.0003 to 1.0003", f'-99 {FAR}["-99"] }}'],
+            [f"{OVER} from 0.0003 to 1.0003", CODE],
         ),
     ],
 )

@@ -460,7 +460,7 @@ def test_a_number_far_from_all_others_is_no_end_of_the_scale(tmp_path):
     [scale] = tomllib.loads(text)["panel"]["scales"].values()
     assert (scale["min"], scale["max"]) == (1, 4)
     assert any(
-        text.startswith('-99 lies far from all other numbers of "severity" and is left out')
+        text.startswith('-99 looks like a code of a missing score among the numbers of "severity"')
         and 'dialect = { missing = ["-99"] }' in text
         for text in assumptions
     )

@@ -1,0 +1,104 @@
+"""Files that lie beside a table of ratings and are named alike, and their names in a study."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sharpbayes.data.readers.formats import list_sheets
+from sharpbayes.data.readers.paths import is_table
+from sharpbayes.errors import DataError
+from sharpbayes.scaffold.column_names import WORDS, infer_roles, is_model, last_word
+from sharpbayes.scaffold.dialect import Reading, read_with_dialect
+from sharpbayes.scaffold.drafts import Draft
+from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.nested_cells import unfold_cells
+from sharpbayes.scaffold.score_columns import name_sheets
+from sharpbayes.scaffold.side_tables import has_ratings
+
+# How names of files end of what belongs to ratings; of others it is to be checked.
+BELONGING = {*WORDS["rater"], *WORDS["item"], "expert", "label", "demographic"}
+NAMED_ALIKE = (
+    '"{}" lies beside the data, is named alike and is joined; where it belongs to another study, '
+    "take it out of this one"
+)
+
+
+def find_ratings(path: Path, folder: Path, draft: Draft, declared: Mapping[str, str]) -> LogTable:
+    """Return the table of ratings: the file, or its sibling where the file has no ratings."""
+    sheets = list_sheets(path) if is_table(path) and path.is_file() else []
+    joined = name_sheets([read_plain(path, folder, sheet=x) for x in sheets if is_model(x)])
+    if joined is not None:
+        return joined
+    table = unfold_cells(read_plain(path, folder))
+    if declared or has_ratings(table) or infer_roles(table.data, ("model",), {}):
+        return table
+    for other in read_siblings(path, folder, Draft(), known=table.label):
+        shared = [name for name in table.data.columns if name in other.data.columns]
+        is_sheet = other.name == table.name
+        is_rated = (shared or is_sheet) and has_ratings(other)
+        is_rated |= is_sheet and bool(infer_roles(other.data, ("model",), {}))
+        if other.label != table.label and is_rated:
+            draft.assume("", f'"{table.label}" holds no ratings; they are in "{other.label}"')
+            return unfold_cells(other)
+    return table
+
+
+def read_plain(path: Path, folder: Path, *, sheet: str = "") -> LogTable:
+    """Read a plain table, in the dialect that it seems to have."""
+    return name_table(path, folder, read_with_dialect(path, sheet=sheet))
+
+
+def name_table(path: Path, folder: Path, reading: Reading) -> LogTable:
+    """Return a plain table under the name of its file, with what is assumed by its dialect."""
+    data, dialect, assumed = reading
+    assumptions = ("; ".join(assumed),) if assumed else ()
+    return LogTable(name_relative(path, folder), data, assumptions=assumptions, dialect=dialect)
+
+
+def name_relative(path: Path, folder: Path) -> str:
+    """Return the name of a file relative to the study, or the whole path where that is shorter."""
+    absolute = path.resolve()
+    try:
+        relative = Path(os.path.relpath(absolute, folder.resolve()))
+    except ValueError:  # on another drive of Windows
+        return absolute.as_posix()
+    return min(relative.as_posix(), absolute.as_posix(), key=len)
+
+
+def read_siblings(path: Path, folder: Path, draft: Draft, *, known: str) -> list[LogTable]:
+    """Read the sheets of a workbook, and tables named alike: ``x_raters.csv`` and ``x_items.csv``.
+
+    One that cannot be read is left out, and the study says so. ``known`` is not read again.
+    """
+    start = path.stem.rsplit("_", 1)[0] + "_"
+    files = sorted(file for file in path.parent.iterdir() if is_table(file) and file.is_file())
+    files = [file for file in files if file.stem.startswith(start) or file == path]
+    tables = []
+    for file in files:
+        try:
+            sheets = list_sheets(file) or [""]
+            if len(sheets) == 1 and name_relative(file, folder) == known:
+                continue
+            tables += [read_plain(file, folder, sheet=sheet) for sheet in sheets]
+        except DataError as error:
+            draft.assume("", f"a table alongside is left out: {error}")
+    return tables
+
+
+def doubt_siblings(tables: Sequence[LogTable], name: str) -> list[LogTable]:
+    """Return tables with what is to be checked: whether those of another file belong to a study.
+
+    Names that end in raters, items and the like say it. ``name`` is the file that was given.
+
+    >>> import pandas as pd
+    >>> tables = [LogTable(f"pilot_{end}.csv", pd.DataFrame()) for end in ("raters", "2023")]
+    >>> [table.assumptions != () for table in doubt_siblings(tables, "pilot_ratings.csv")]
+    [False, True]
+    """
+    return [
+        table
+        if table.name == name or last_word(Path(table.name).stem) in BELONGING
+        else replace(table, assumptions=(*table.assumptions, NAMED_ALIKE.format(table.name)))
+        for table in tables
+    ]
