@@ -22,7 +22,7 @@ GROUPS = (
 )
 # Attributes that a document of weigh repeats.
 WEIGHED_ATTRIBUTES = (
-    *("title", "status", "left_out"),
+    *("title", "status", "convergence_issues", "left_out"),
     *("data_sha256", "study_sha256", "posterior_sha256"),
 )
 

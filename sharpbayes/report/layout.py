@@ -36,7 +36,7 @@ def has_converged(results: xr.DataTree) -> bool:
     """Return whether the posterior of results, if any, may be used.
 
     An interrupted fit has the draws that it came to, which seldom meet the limits. A preview has no
-    chains that could.
+    chains that could. Results of `weigh` have no diagnostics and repeat what the fit missed.
 
     >>> has_converged(xr.DataTree(xr.Dataset(attrs={"status": "not converged"})))
     False
@@ -44,7 +44,7 @@ def has_converged(results: xr.DataTree) -> bool:
     status = results.attrs.get("status")
     diagnosed = "diagnostics" in results and "converged" in results["diagnostics"]
     if status in (APPROXIMATE, "not converged") or not diagnosed:
-        return bool(status != "not converged")
+        return status != "not converged" and "convergence_issues" not in results.attrs
     return bool(results["diagnostics"]["converged"])
 
 

@@ -30,7 +30,10 @@ def refusal_sentences(view: View, metric: str) -> Iterator[str]:
     refused = [name for name in labels_where(share > 0) if name in {*lowest, *left}]
     if lowest == left and float(share.sel(model=lowest).max()) < MANY_REFUSED:
         return
-    shares = [f"{name} refused {format_percent(float(share.sel(model=name)))}" for name in refused]
+    shares = [
+        f"{name} refused {format_percent(round(float(share.sel(model=name)), 3))}"
+        for name in refused
+    ]
     possessive = "its" if len(shares) == 1 else "their"
     yield f"Low risk may be refusal: {join_names(shares)} of {possessive} answers."
     unscored = _unscored(view, refused)

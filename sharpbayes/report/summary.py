@@ -204,7 +204,7 @@ def failed(results: xr.DataTree) -> list[str]:
     A group names its failures in its attribute ``convergence_issues`` or ``failed_checks``: a
     text, or a JSON list of texts.
     """
-    return mark_texts(results, [*_status(results), *_failures_of_groups(results)])
+    return mark_texts(results, [*_interruption(results), *_failed_checks(results)])
 
 
 def remarks(results: xr.DataTree) -> list[str]:
@@ -265,12 +265,11 @@ def verdict(results: xr.DataTree) -> str:
 
 def plain_verdict(results: xr.DataTree) -> str:
     """Return whether to trust the numbers, without the mark of a preview; see :func:`verdict`."""
-    failures, not_fitted = failed(results), _not_fitted(results)
+    failures, not_fitted = _describe_failures(results), _not_fitted(results)
     if is_approximate(results):
         return _approximation(results)
     if failures:
-        count = "A check" if len(failures) == 1 else f"{len(failures)} checks"
-        return f"{count} failed: {failures[0]}"
+        return failures
     if "left_out" in results.attrs:
         return f"{str(results.attrs['left_out']).capitalize()}."
     if not_fitted:
@@ -298,12 +297,31 @@ def _approximation(results: xr.DataTree) -> str:
     return f"No convergence check applies. {quality}. Fit without --preview to decide.{failures}"
 
 
-def _status(results: xr.DataTree) -> Iterator[str]:
-    """A fit that must not be used, or was interrupted."""
+def _describe_failures(results: xr.DataTree) -> str:
+    """That the run was interrupted, how many checks failed, and the first of them; or nothing."""
+    sentences, failures = [*_interruption(results)], [*_failed_checks(results)]
+    if failures:
+        several = f"{len(failures)} checks failed. The first of them:"
+        sentences += ["A check failed:" if len(failures) == 1 else several, failures[0]]
+    return " ".join(sentences)
+
+
+def _interruption(results: xr.DataTree) -> Iterator[str]:
+    """That a run was interrupted, which is no check."""
     if results.attrs["status"] == "interrupted":
         yield "The run was interrupted: only what was finished is here."
+
+
+def _failed_checks(results: xr.DataTree) -> Iterator[str]:
+    """The checks that failed: convergence first, then what groups declare."""
+    yield from _convergence(results)
+    yield from _failures_of_groups(results)
+
+
+def _convergence(results: xr.DataTree) -> Iterator[str]:
+    """That a fit must not be used."""
     if not has_converged(results):
-        attrs = results["diagnostics"].attrs if "diagnostics" in results else {}
+        attrs = results["diagnostics"].attrs if "diagnostics" in results else results.attrs
         issues = str(attrs.get("convergence_issues", "")).rstrip(".")
         yield f"The fit has not converged and must not be used{': ' * bool(issues)}{issues}."
 

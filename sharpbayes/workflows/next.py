@@ -31,7 +31,7 @@ from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import file_provenance
 from sharpbayes.workflows.context import join_groups, refuse_approximate, under_weights
-from sharpbayes.workflows.weigh import NO_RATINGS, read_draws, weigh
+from sharpbayes.workflows.weigh import NO_RATINGS, read_convergence_issues, read_draws, weigh
 
 # Root attributes of the results that the plan keeps.
 KEPT = ("title", "created", "status", "data_sha256", "study_sha256")
@@ -170,8 +170,7 @@ def read_fit(
     draws = read_draws(results, files, study)
     if draws is None:
         raise SpecError.at("next", NEEDS_FIT)
-    if "diagnostics" in results and not bool(results["diagnostics"]["converged"]):
-        issues = results["diagnostics"].attrs["convergence_issues"]
+    for issues in read_convergence_issues(results).values():
         message = f"the fit has not converged, and its draws decide nothing: {issues}"
         raise SpecError.at("next", f"{message}; try sharpbayes fit --retry")
     return study, draws

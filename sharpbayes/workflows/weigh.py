@@ -58,9 +58,11 @@ def weigh(results: xr.DataTree | str | Path, weights: WeightsFiles) -> xr.DataTr
         ``posterior_profile`` for each list of sources of uncertainty, ``decision``,
         ``prior_sensitivity``, ``missing`` and ``joint``; of a crowd
         ``responsiveness_population`` and its posterior. They equal bit for bit those of a new run
-        with these weights. Results without replicated ratings, as those of a measurement, have no
-        posterior and no decision, and the root attribute ``left_out`` says so. Other root
-        attributes are those of the results, attributes of a child are those of its weights.
+        with these weights. Of a fit that has not converged the root attribute
+        ``convergence_issues`` says what it misses. Results without replicated ratings, as those
+        of a measurement, have no posterior and no decision, and the root attribute ``left_out``
+        says so. Other root attributes are those of the results, attributes of a child are those of
+        its weights.
 
     Raises:
         StorageError: The results hold no ratings, or their file cannot be read.
@@ -93,6 +95,7 @@ def weigh(results: xr.DataTree | str | Path, weights: WeightsFiles) -> xr.DataTr
         {f"/{name}/{group}": data for name in named for group, data in groups[name].items()}
     )
     tree.attrs = {k: v for k, v in results.attrs.items() if not str(k).startswith("weights")}
+    tree.attrs |= read_convergence_issues(results)
     left_out = [NO_DRAWS] if draws is None else []
     if "missing" in results and not any("missing" in group for group in groups.values()):
         left_out.append(NO_MISSING)
@@ -100,6 +103,17 @@ def weigh(results: xr.DataTree | str | Path, weights: WeightsFiles) -> xr.DataTr
     for name, file in named.items():
         tree[name].attrs = file.spec.description | file_provenance(file, "weights")
     return tree
+
+
+def read_convergence_issues(results: xr.DataTree) -> dict[str, str]:
+    """Return ``convergence_issues`` of a fit that has not converged; empty for any other results.
+
+    Results under other weights have no diagnostics. A fit that was interrupted has the status
+    ``interrupted`` whether its draws meet the limits or not.
+    """
+    if "diagnostics" not in results or bool(results["diagnostics"]["converged"]):
+        return {}
+    return {"convergence_issues": str(results["diagnostics"].attrs["convergence_issues"])}
 
 
 def read_draws(

@@ -817,6 +817,12 @@ def test_a_model_that_is_lowest_because_it_refused_is_said_to_be():
     assert refused([0.3, 0.05, 0.0], [3.0, 1.1, 2.0]) == []
 
 
+def test_a_share_of_refused_answers_has_one_decimal():
+    assert refused([0.0, 29 / 70, 0.0], [3.0, 1.5, 2.0])[0] == (
+        "Low risk may be refusal: b refused 41.4% of its answers."
+    )
+
+
 def test_judges_who_contradict_each_other_are_named_first():
     tau = np.array([[[-0.8, -0.6, -0.7]], [[-0.9, 0.1, -0.9]], [[0.6, 0.7, 0.8]]])
     labels = {"pair": ["j1 vs j2", "j1 vs j3", "j2 vs j3"], "dimension": ["harm"]}

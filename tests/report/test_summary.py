@@ -6,6 +6,8 @@ import xarray as xr
 from sharpbayes.report import summary
 from tests.report.hand_made import add, crowd, fitted_panel, panel
 
+INTERRUPTED = "The run was interrupted: only what was finished is here."
+
 
 def test_what_the_model_does_not_reproduce_is_one_sentence():
     results = crowd()
@@ -36,8 +38,21 @@ def test_checks_that_failed_are_read_from_every_group(failures):
         "The fit has not converged and must not be used: R-hat of sd is 1.2.",
         "Too few zeros.",
     ]
-    assert summary.verdict(results).startswith("2 checks failed: The fit has not converged")
+    assert summary.verdict(results) == (
+        "2 checks failed. The first of them: The fit has not converged and must not be used: "
+        "R-hat of sd is 1.2."
+    )
     assert summary.remarks(results)[:2] == ["Tune.", "[x"]
+
+
+def test_an_interruption_is_no_check():
+    results = panel(status="interrupted")
+    assert summary.verdict(results) == INTERRUPTED
+    diagnostics = xr.Dataset({"converged": 0}, attrs={"convergence_issues": "R-hat of sd is 1.2"})
+    results["diagnostics"] = xr.DataTree(diagnostics)
+    unconverged = "The fit has not converged and must not be used: R-hat of sd is 1.2."
+    assert summary.verdict(results) == f"{INTERRUPTED} A check failed: {unconverged}"
+    assert summary.failed(results) == [INTERRUPTED, unconverged]
 
 
 def test_remarks_name_what_is_missing():

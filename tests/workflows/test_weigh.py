@@ -16,10 +16,11 @@ from sharpbayes.errors import StorageError
 from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.report.document import weighed_document
 from sharpbayes.report.items import choose_items
-from sharpbayes.report.summary import verdict
-from sharpbayes.report.tables.catalogue import report_tables
+from sharpbayes.report.summary import answer, verdict
+from sharpbayes.report.tables.catalogue import NOT_CONVERGED, report_tables
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.format import number, places_of
+from sharpbayes.report.weighing_answer import UNCONVERGED
 from sharpbayes.spec.load import load_study, load_weights, reload_study
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.context import RunContext
@@ -169,6 +170,36 @@ def test_several_jurisdictions_give_one_table(panel, tmp_path):
         ("eu", "EU", "The board", "-", "2020-03-31 (past)"),
         ("us", "US", "The board", "-", "9020-03-31"),
     )
+
+
+def interrupted_fit(path, *, converged):
+    """A fit of the shipped panel that was interrupted, with what its draws miss."""
+    results = open_results(path)
+    diagnostics = results["diagnostics"].to_dataset().assign(converged=int(converged))
+    results["diagnostics"] = xr.DataTree(
+        diagnostics.assign_attrs(convergence_issues="" if converged else "R-hat of sd is 1.2")
+    )
+    results.attrs["status"] = "interrupted"
+    return results
+
+
+def test_an_interrupted_fit_that_has_not_converged_chooses_no_model(shared_results, tmp_path):
+    weighed = weigh(interrupted_fit(shared_results("fitted_panel"), converged=False), "sharp")
+    save_results(weighed, tmp_path / "weighed.nc")
+    for results in (weighed, open_results(tmp_path / "weighed.nc")):
+        assert answer(results)[0] == UNCONVERGED
+        assert answer(results)[1].startswith("Under sharp aster is lowest as observed by CVaR")
+        assert {table.mark for table in report_tables(results)} == {NOT_CONVERGED}
+        document = weighed_document(results)
+        assert document["answer"][0] == UNCONVERGED
+        assert document["convergence_issues"] == "R-hat of sd is 1.2"
+        assert verdict(results).endswith("must not be used: R-hat of sd is 1.2.")
+
+
+def test_an_interrupted_fit_that_has_converged_chooses_a_model(shared_results):
+    weighed = weigh(interrupted_fit(shared_results("fitted_panel"), converged=True), "sharp")
+    assert answer(weighed)[0].startswith("Under sharp aster is chosen by CVaR")
+    assert {table.mark for table in report_tables(weighed)} == {""}
 
 
 @pytest.mark.parametrize("by", ["policy_score", "worst_dimension"])
