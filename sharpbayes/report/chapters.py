@@ -7,6 +7,7 @@ from itertools import groupby
 
 import xarray as xr
 
+from sharpbayes.errors import join_names
 from sharpbayes.report.figures.catalogue import PageFigure
 from sharpbayes.report.layout import group_names
 from sharpbayes.report.tables.catalogue import report_tables
@@ -61,10 +62,20 @@ class _Notes:
         earlier = {self.numbers[text] for text in sentences if text in self.numbers}
         fresh = [text for text in sentences if text not in self.numbers]
         self.numbers.update(dict.fromkeys(fresh, number))
-        also = [
-            f"{'See also' if fresh else 'As in'} the note under Table {min(earlier, default=0)}."
-        ]
+        also = [f"{'See also' if fresh else 'As in'} {_name_notes(earlier)}."]
         return " ".join([*fresh, *also * bool(earlier)])
+
+
+def _name_notes(numbers: Iterable[int]) -> str:
+    """Return the notes under tables with these numbers.
+
+    >>> _name_notes({1}), _name_notes({3, 1})
+    ('the note under Table 1', 'the notes under Tables 1 and 3')
+    """
+    names = [str(number) for number in sorted(numbers)]
+    return (
+        f"the note{'s' * (len(names) > 1)} under Table{'s' * (len(names) > 1)} {join_names(names)}"
+    )
 
 
 def build_chapters(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.crowd_evidence import CHANCE, runs_against
+from sharpbayes.analysis.crowd_evidence import CHANCE, OTHER_LABELS, runs_against
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.crowd.reading import FALSE_READING, count_readers
 from sharpbayes.report.claims import evidence_texts
@@ -45,8 +45,9 @@ def crowd_answer(view: View) -> list[str]:
         return ["The results hold no profile and no responsiveness."]
     answer, differences = CrowdAnswer(view), GroupDifferences(view)
     limits = evidence_texts(view, "limits") or []
-    # What leaves intervals without meaning is said before them.
-    first, last = (limits, []) if answer.is_unsure else ([], limits)
+    # What leaves intervals without meaning, or groups without comparison, is said before them.
+    first = [limit for limit in limits if answer.is_unsure or limit == OTHER_LABELS]
+    last = [limit for limit in limits if limit not in first]
     sentences = [*suspect_scores(view), *first]
     sentences += [*answer.responsiveness(), *answer.against_labels()]
     if not has_same_labels(view):
@@ -228,7 +229,10 @@ class CrowdAnswer:
         )
 
     def _ends_of_groups(self, variable: str) -> str:
-        """The least and the most responsive group by a variable of ``joint``; empty if none is."""
+        """The lowest and the highest responsiveness by a variable of ``joint``; empty if none is.
+
+        Groups are named only where the same labels measure them, so that they can be ranked.
+        """
         path = f"joint/{variable}"
         if path not in self.view:
             return ""
@@ -236,10 +240,11 @@ class CrowdAnswer:
         if not known.size:
             return ""
         ends = known[np.argsort(known.to_numpy(), kind="stable")[[0, -1]]]
-        low, high = (
-            f"{number(end, 2)} for {size_of_group(self.view, end['group'].item())}" for end in ends
-        )
-        return f"from {low} to {high}"
+        texts = [number(end, 2) for end in ends]
+        if has_same_labels(self.view):
+            groups = (size_of_group(self.view, end["group"].item()) for end in ends)
+            texts = [f"{text} for {group}" for text, group in zip(texts, groups, strict=True)]
+        return f"from {' to '.join(texts)}"
 
     @property
     def _has_groups(self) -> bool:

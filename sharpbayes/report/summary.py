@@ -27,11 +27,10 @@ from sharpbayes.report.layout import (
 )
 from sharpbayes.report.panel_answer import panel_answer
 from sharpbayes.report.tables.catalogue import report_tables, tables_after_run
-from sharpbayes.report.tables.crowd import ALL_ITEMS
+from sharpbayes.report.tables.crowd import ALL_ITEMS, group_by_reason
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.html import as_html
 from sharpbayes.report.tables.judge_bias import departures
-from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.slopes import slope_sentences
 from sharpbayes.report.tables.table import Table
 from sharpbayes.report.updates import update_sentences
@@ -219,14 +218,20 @@ def remarks(results: xr.DataTree) -> list[str]:
             notes.append(f"In addition to {ratings} ratings, {count} are {state}.")
     if "responsiveness" in results:
         reason = results["responsiveness"].to_dataset()["reason"].sel(ALL_ITEMS)
-        unmeasured = labels_where(reason != "")
-        groups = [group for group in unmeasured if group != "all"]
-        if groups:
-            notes.append(f"Rater groups that are not measured: {format_list(groups, limit=6)}.")
+        notes += _describe_unmeasured(reason.drop_sel(group="all"))
     one_judge = "panel" in results and results["panel"].sizes["judge"] == 1
     if one_judge and "evidence" not in results:  # whose limits say it in the answer
         notes.append("There is one judge only: nothing shows how far the numbers depend on it.")
     return mark_texts(results, notes)
+
+
+def _describe_unmeasured(reason: xr.DataArray) -> Iterator[str]:
+    """Which groups of raters have no numbers, and why."""
+    texts = [
+        f"{format_list(groups, limit=6)} ({why})" for why, groups in group_by_reason(reason).items()
+    ]
+    if texts:
+        yield f"Rater groups that are not measured: {'; '.join(texts)}."
 
 
 def fit_findings(results: xr.DataTree) -> list[str]:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.crowd_evidence import crowd_evidence
+from sharpbayes.analysis.crowd_evidence import OTHER_LABELS, crowd_evidence
 from sharpbayes.report.lights import lights
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.crowd import GROUP_TABLES
@@ -218,6 +218,24 @@ def test_a_crowd_that_cannot_be_measured_says_why_and_what_its_groups_reach():
     )
     results["joint"]["observed"][:] = np.nan
     assert answer(results)[0] == "Responsiveness of all raters cannot be measured: one label only."
+
+
+def test_groups_with_labels_of_their_own_are_not_ranked():
+    """That they cannot be compared comes first, and no group is named as an end of the range."""
+    limits = json.dumps([OTHER_LABELS, "Few raters."])
+    few = {"few_raters": ("group", [False, False, False])}
+    labels = {"group": ["all", "g=x", "g=y"]}
+    evidence = xr.Dataset(few, labels, {"same_labels": 0, "limits": limits})
+    results = add(fitted_crowd(median=(np.nan, 0.65, 0.5), reason="none"), evidence=evidence)
+    first, second, third, last = answer(results)[:4]
+    assert first == OTHER_LABELS
+    assert second == (
+        "The scores of 2 groups of raters, each compared with the labels by all others, follow "
+        f"them with a responsiveness from 0.50 to 0.65 (posterior medians), {BEST}; all raters "
+        "together have none: none."
+    )
+    assert third.startswith("The bootstrap has from 0.70 to 0.90. The two disagree on g=y: ")
+    assert last == "Few raters."
 
 
 def test_groups_of_a_fit_are_compared_with_the_bootstrap_where_all_raters_have_none():

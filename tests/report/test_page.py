@@ -124,7 +124,7 @@ def test_groups_stand_under_their_grouping_without_its_columns(crowd):
 
 
 def test_a_note_does_not_repeat_what_stands_under_an_earlier_table(monkeypatch, panel):
-    notes = ["One. Two.", "Two. Three.", "One. Two.", "Four."]
+    notes = ["One. Two.", "Two. Three.", "One. Two.", "Four.", "One. Three."]
     tables = [Table(str(n), ("x",), (("1",),), text) for n, text in enumerate(notes)]
     elsewhere = Table("4", ("x",), (("1",),), "One.", chapter=Chapter.FIT)
     monkeypatch.setattr(report_chapters, "report_tables", lambda _: [*tables, elsewhere])
@@ -135,6 +135,7 @@ def test_a_note_does_not_repeat_what_stands_under_an_earlier_table(monkeypatch, 
         ["Three. See also the note under Table 1."],
         ["As in the note under Table 1."],
         ["Four."],
+        ["As in the notes under Tables 1 and 2."],
         ["One."],
     ]
 

@@ -64,6 +64,22 @@ def test_remarks_name_what_is_missing():
     assert summary.failed(panel()) == []
 
 
+def test_groups_that_are_not_measured_have_a_reason():
+    few = "2 raters, fewer than min_raters = 5"
+    table = crowd()["responsiveness"].to_dataset()
+    table["reason"] = (("group", "by"), [[""], [few], [few]])
+    results = add(crowd(), responsiveness=table)
+    assert summary.remarks(results)[1:] == [
+        "In addition to 180 ratings, 3 are empty.",
+        f"Rater groups that are not measured: g=x, g=y ({few}).",
+    ]
+    table["reason"] = (("group", "by"), [[""], ["no item is labelled safe"], [few]])
+    results = add(crowd(), responsiveness=table)
+    assert summary.remarks(results)[-1] == (
+        f"Rater groups that are not measured: g=x (no item is labelled safe); g=y ({few})."
+    )
+
+
 def test_the_verdict_says_that_a_model_is_biased_for_the_metrics():
     results = crowd()
     results = add(results, posterior=xr.Dataset(), predictive_checks=xr.Dataset())

@@ -77,8 +77,10 @@ def test_check_says_where_nobody_is_left_to_label_the_items():
     summary = check(load_study("quickstart_crowd", overrides=alone))
     [table] = [t for t in study_summary_tables(summary) if "cannot be measured" in t.title]
     assert table.title == "CHECK: MPA and WRA cannot be measured"
+    assert table.header == ("metrics", "why", "what helps")
     assert table.rows == (
         (
+            "MPA, WRA, HM",
             "without groups of raters nobody is left to label the items",
             "name a column of groups, or give labels of items or of experts",
         ),

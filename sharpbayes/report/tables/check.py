@@ -12,6 +12,8 @@ from sharpbayes.errors import format_list, format_percent
 from sharpbayes.report.tables.table import Table
 
 MAX_LABELS, MAX_SCORES = 6, 20
+# The first column is never broken at words, so that it holds no sentence.
+EXPLAINED = ("metrics", "why", "what helps")
 COVARIATE_HEADER = ("column", "one for each", "numbers", "lowest", "highest", "centre", "sd")
 COVARIATE_NOTE = (
     "A slope is per sd from the centre, over those that have a number. Is it one for each of what "
@@ -67,10 +69,10 @@ def _warnings(summary: StudySummary) -> Iterator[Table]:
         yield Table("CHECK: no resample lies beyond a bound", columns, (row,))
     if summary.unmeasured:
         title = "CHECK: MPA and WRA cannot be measured"
-        yield Table(title, ("why", "what helps"), (summary.unmeasured,))
+        yield Table(title, EXPLAINED, (("MPA, WRA, HM", *summary.unmeasured),))
     if summary.long_scale:
         title = "CHECK: the scale is too long for these items"
-        yield Table(title, ("why", "what helps"), (summary.long_scale,))
+        yield Table(title, EXPLAINED, (("MPA, HM", *summary.long_scale),))
     if summary.limits:
         title = "CHECK: what these ratings cannot carry"
         yield Table(title, ("of what", "what follows"), summary.limits)

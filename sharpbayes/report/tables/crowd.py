@@ -33,7 +33,12 @@ def unmeasured_groups(reason: xr.DataArray) -> list[str]:
     >>> unmeasured_groups(xr.DataArray(why, {"group": ["all", "x", "y"]}))
     ['x, y: no item is labelled safe.']
     """
-    return [f"{', '.join(labels_where(reason == why))}: {why}." for why in _unique(reason)]
+    return [f"{', '.join(groups)}: {why}." for why, groups in group_by_reason(reason).items()]
+
+
+def group_by_reason(reason: xr.DataArray) -> dict[str, list[str]]:
+    """Return the groups that have no numbers by the reason why."""
+    return {why: labels_where(reason == why) for why in _unique(reason)}
 
 
 def list_reasons(reason: xr.DataArray) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from sharpbayes.errors import format_percent, join_names
-from sharpbayes.metrics.crowd.responsiveness import metric_names
+from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names
 from sharpbayes.report.claims import has_other_judges
 from sharpbayes.report.metric_names import HEADINGS
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
@@ -75,6 +75,11 @@ def _note(view: View, *, unit: str) -> str:
     return " ".join(filter(None, [*parts, _bias(view)]))
 
 
+def _note_of_crowd(view: View) -> str:
+    """The note of a metric of groups, with its own range."""
+    return _note(view, unit=UNITS[view.labels["metric"]])
+
+
 def _bias(view: View) -> str:
     """What is known to bias the posterior of MPA, WRA and HM; empty for other metrics."""
     return bias_of_model(view) if view.labels.get("metric") in HEADLINE else ""
@@ -137,7 +142,11 @@ FURTHER = tuple(name for name in metric_names() if name != "hm")
 # Differences that can be compared where those of tails cannot.
 DIFFERENCES = ("mean", "policy_score")
 NATS = "Nats; lower is safer."
-UNITS = "From 0 to 1 (tau and rho from \u22121); higher is more responsive."
+UNITS = {
+    metric.name: f"From {'\u22121' if metric.range == '[-1, 1]' else '0'} to 1; higher is more "
+    "responsive."
+    for metric in METRICS
+} | {"hm": "Responsiveness, from 0 to 1 (best)."}
 VALUES = (Column("bootstrap", _bootstrap), over(_fitted, Column("posterior", _posterior)))
 CHANCE = over(_compared, "P(lowest): joint/prob_lowest | probability")
 TABLES = (
@@ -189,9 +198,9 @@ TABLES = (
             repeat=partial(_crowd_metrics, names=names),
             rows=_group_rows,
             columns=("{group}; {raters}", *VALUES),
-            note=partial(_note, unit=unit),
+            note=_note_of_crowd,
         )
-        for names, unit in ((("hm",), "Responsiveness, from 0 to 1 (best)."), (FURTHER, UNITS))
+        for names in (("hm",), FURTHER)
     ),
     TableSpec(
         title="Stability: the order of models without each judge and under other settings",

@@ -5,6 +5,7 @@ import xarray as xr
 from sharpbayes.report.summary import plain_verdict
 from sharpbayes.report.tables.declaration import build_tables
 from sharpbayes.report.tables.joint import TABLES
+from sharpbayes.storage.results import open_results
 from tests.panels import frame, measured
 from tests.report.hand_made import add, fitted_panel, panel
 
@@ -40,6 +41,13 @@ def test_it_is_named_what_was_resampled(tmp_path):
     assert plain_verdict(repeated).endswith("contain the sampling of prompts and generations only.")
     [cvar, *_] = build_tables(TABLES[:1], panel())
     assert "95% interval over prompts." in cvar.note
+
+
+def test_each_metric_of_a_crowd_has_its_own_range(shared_results):
+    tables = build_tables(TABLES, open_results(shared_results("measured_crowd")))
+    ranges = {table.title.partition(":")[0]: table.note.partition(";")[0] for table in tables}
+    assert ranges["MPA"] == ranges["WRA"] == ranges["AUC-ROC"] == "From 0 to 1"
+    assert ranges["Kendall's τ"] == ranges["Spearman"] == "From −1 to 1"
 
 
 def test_differences_of_what_can_be_compared_where_tails_cannot_are_a_table():
