@@ -135,8 +135,11 @@ class PhaseLines:
                 done(argument, result)
                 finished.append(None)  # from several threads
                 number = len(finished)
-                left = describe_left((time.monotonic() - began) * (total - number) / number)
-                self.advance(number, total, f"{number}/{total} blocks{left}")
+                now = time.monotonic()
+                seconds = (now - began) * (total - number) / number
+                if self.clock is not None:
+                    self.clock.earliest = now + seconds
+                self.advance(number, total, f"{number}/{total} blocks{describe_left(seconds)}")
 
             return map_function(task, arguments, done=count)
 

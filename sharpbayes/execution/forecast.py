@@ -102,12 +102,21 @@ def current_load(cores: int) -> float:
 
 @dataclass
 class RunClock:
-    """Follows the phases of a run and says how long it still takes."""
+    """Follows the phases of a run and says how long it still takes.
+
+    Attributes:
+        forecast: What each phase should take.
+        phase: The present phase.
+        began: When it began.
+        share: Which share of it is done, 0 where that is not counted.
+        earliest: When the blocks that are counted end at their present pace.
+    """
 
     forecast: Forecast
     phase: Phase = Phase.READING
     began: float = 0.0
     share: float = 0.0
+    earliest: float = 0.0
 
     def begin(self, phase: Phase) -> None:
         """Begin a phase, and keep what the one before took."""
@@ -115,11 +124,13 @@ class RunClock:
         if self.began:
             earlier = self.forecast.durations.get(self.phase, 0.0)
             self.forecast.durations[self.phase] = earlier + now - self.began
-        self.phase, self.began, self.share = phase, now, 0.0
+        self.phase, self.began, self.share, self.earliest = phase, now, 0.0, 0.0
 
     def left(self) -> tuple[float, float]:
-        """Return the bounds of the seconds left."""
-        return self.forecast.left(self.phase, time.monotonic() - self.began, self.share)
+        """Return the bounds of the seconds left, no less than what counted blocks still take."""
+        now = time.monotonic()
+        low, high = self.forecast.left(self.phase, now - self.began, self.share)
+        return max(low, self.earliest - now), max(high, self.earliest - now)
 
 
 def describe_interval(low: float, high: float) -> str:

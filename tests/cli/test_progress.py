@@ -14,6 +14,7 @@ import pytest
 from sharpbayes.cli import progress
 from sharpbayes.cli.progress import STOPPING, show_progress
 from sharpbayes.execution.progress import ChainStatus, Phase
+from sharpbayes.execution.tasks import serial_map
 from sharpbayes.execution.threads import thread_map
 from tests.cli.interrupts import heed_ctrl_c
 
@@ -90,6 +91,23 @@ LEFT = [
 ]
 
 
+def test_the_run_takes_no_less_than_the_blocks_that_are_counted(clock, capsys, monkeypatch):
+    monkeypatch.setattr("sharpbayes.execution.forecast.current_load", lambda _: 1.0)
+
+    def take_time(number):
+        clock["now"] += 10.0
+        return number
+
+    with show_progress() as report:
+        report(Phase.READING)
+        report.expect({Phase.REPLICATED_METRICS: 5.0})
+        report(Phase.REPLICATED_METRICS)
+        report.count_blocks(serial_map)(take_time, range(4))
+    lines = capsys.readouterr().err.splitlines()
+    text = "metrics of replicated ratings: 1/4 blocks, 30 s left; 30 s left of the run"
+    assert lines[2] == text
+
+
 def test_a_remark_is_a_line_of_its_own(capsys):
     with show_progress() as report:
         report("nothing was kept of an earlier run: beginning")
@@ -107,6 +125,7 @@ SHOWN = """
 import time
 from sharpbayes.cli.progress import FIT_PHASES, show_progress
 from sharpbayes.execution.progress import ChainStatus, Phase
+from sharpbayes.execution.tasks import serial_map
 with show_progress(FIT_PHASES) as report:
     report.expect({Phase.SAMPLING: 600.0, Phase.WRITING: 60.0})
     report(Phase.SAMPLING)

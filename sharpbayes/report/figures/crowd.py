@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 COMPARED = {metric.name: metric.label for metric in METRICS if metric.compared}
 # More lines than this in one panel are not distinguishable.
 MAX_LINES = len(LINES)
-MAX_ROWS = 120
-LINE = 0.16  # inches
+# Inches of a line of a name, and of all rows of a figure: a taller one is not read at one look.
+LINE, MAX_HEIGHT = 0.16, 12.0
 # Share of a row that an interval lies beside its point.
 BESIDE = 0.2
 # Share of a step of the scale over which intervals of several lines are spread.
@@ -240,8 +240,13 @@ def _grid(
 
 def _height(names: Iterable[str]) -> float:
     """Inches that rows take whose names have as many lines as the longest of them."""
-    lines = [name.count("\n") + 1 for name in names]
-    return LINE * (max(lines) + 0.4) * len(lines)
+    texts = [*names]
+    return _row_height(texts) * len(texts)
+
+
+def _row_height(names: Iterable[str]) -> float:
+    """Inches of a row that has room for the longest of some names."""
+    return LINE * (max(name.count("\n") + 1 for name in names) + 0.4)
 
 
 def _name_rows(axes: "Axes", names: Sequence[str]) -> None:
@@ -286,10 +291,10 @@ def _lines(axes: "Axes", name: str, lines: Rows) -> None:
 
 
 def _dots(rows: Rows, metrics: dict[str, str]) -> "Figure | None":
-    """A panel a metric, a row a group, with intervals; None without rows."""
+    """A panel a metric, a row a group, with intervals, as many as one look takes; or None."""
     if not rows:
         return None
-    first_rows = rows[:MAX_ROWS]
+    first_rows = rows[: int(MAX_HEIGHT / _row_height(label for label, _ in rows))]
     width, height = min(2.4, 12 / len(metrics)), 1.2 + _height(label for label, _ in first_rows)
     figure, [row] = _grid(1, len(metrics), width=width, height=height, sharey=True)
     place = np.arange(len(first_rows))

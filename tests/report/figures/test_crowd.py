@@ -56,6 +56,15 @@ def test_dots_stand_inside_their_intervals_in_order(results):
     assert (np.diff(ages) <= 0).all()
 
 
+@pytest.mark.parametrize(("lines", "shown"), [(1, 53), (2, 31), (3, 22)])
+def test_a_figure_of_many_rows_is_bounded_and_says_what_is_left_out(results, lines, shown):
+    cell = results["responsiveness"].to_dataset().sel(by="all", group="all")
+    figure = crowd._dots([("\n".join("x" * lines), cell)] * 248, crowd.COMPARED)
+    assert len(figure.axes[0].get_yticks()) == shown
+    assert figure.get_figheight() < crowd.MAX_HEIGHT + 1.3
+    assert figure.get_supxlabel() == f"{shown} of 248 rows; all of them are in the results"
+
+
 def test_shares_of_scores_fill_the_bar(results):
     ax = crowd.score_distribution(results).axes[0]
     ends = [bar.get_x() + bar.get_width() for bar in ax.containers[-1]]
