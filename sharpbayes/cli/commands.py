@@ -246,13 +246,11 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare models of the same ratings by how well they predict what was left out."""
-    from sharpbayes.cli.releases import name_release  # noqa: PLC0415 - start-up
+    from sharpbayes.cli.releases import name_fits  # noqa: PLC0415 - start-up
     from sharpbayes.report.document import group_document  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.compare import compare as compare_results  # noqa: PLC0415 - start-up
 
-    paths = {name_release(path): path for path in results}
-    if len(paths) < max(len(results), 2):
-        raise SpecError.at("compare", "two or more results files with names of their own")
+    paths = name_fits(results)
     refuse_folders({"tables": tables})
     target = out and results_path(out, out, results)
     with show_progress(quiet=quiet) as progress:

@@ -142,7 +142,9 @@ def load_files(
                 replace(x, path=named, key="") if x.path == option else x for x in problems
             ) from None
     if study is not None or results is None:
-        raise SpecError.at("fit", "needs either a study or --from RESULTS")
+        number = "both were given" if study is not None else "neither was given"
+        message = f"needs a study or --from RESULTS, one of the two; {number}"
+        raise SpecError.at("fit", message)
     if set_ or seed is not None:
         message = "runs the same study once more; --set and --seed would make it another"
         raise SpecError.at("--from", message)

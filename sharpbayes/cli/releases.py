@@ -42,6 +42,22 @@ def name_release(path: Path) -> str:
     return path.name.removesuffix(".nc").removesuffix(".results")
 
 
+def name_fits(paths: Sequence[Path]) -> dict[str, Path]:
+    """Return the files that are compared by the names of their fits.
+
+    Raises:
+        SpecError: Fewer than two files, or two of one name.
+    """
+    if len(paths) < 2:  # noqa: PLR2004 - a comparison
+        raise SpecError.at("compare", "needs two results files or more; one was given")
+    names = [name_release(path) for path in paths]
+    for name in names:
+        if names.count(name) > 1:
+            message = f"two results files have the name {name!r}, which names a fit; rename one"
+            raise SpecError.at("compare", message)
+    return dict(zip(names, paths, strict=True))
+
+
 def page_path(paths: Sequence[Path]) -> Path:
     """Return the page of one results file, or of a history, beside the newest file."""
     return paths[0].with_suffix(".html") if len(paths) == 1 else paths[-1].with_name("history.html")

@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 Scores = NDArray[np.int64]
 
 PATTERNS = ("normal", "shift", "conservative")
+# Ratings from the model of a study, which are no pattern of scoring.
+MODEL = "model"
 ALL = "all"
 # Unless they are given, the lowest and the highest threshold are these quantiles of R.
 OUTER_QUANTILES = (0.25, 0.85)
@@ -57,8 +59,9 @@ def simulate_pattern(files: StudyFiles, *, pattern: str) -> SimulatedStudy:
     """
     study = files.study.spec
     if pattern not in (known := (*PATTERNS, ALL)):
-        message = f"no pattern {pattern!r}, there are {', '.join(known)}"
-        raise SpecError.at("--pattern", message + did_you_mean(pattern, known))
+        allowed = (*known, MODEL)
+        message = f"no pattern {pattern!r}, there are {', '.join(allowed)}"
+        raise SpecError.at("--pattern", message + did_you_mean(pattern, allowed))
     patterns = PATTERNS if pattern == ALL else (pattern,)
     if study.crowd is None:
         message = "are those of a crowd; this study has a panel: add --pattern model"

@@ -126,6 +126,7 @@ def _open_fit(path: Path) -> StoredFit:
 def _check_same_ratings(fits: Mapping[str, StoredFit]) -> None:
     """Raise where two fits are not of the same ratings of the same cells in the same order."""
     (first_name, first), *others = fits.items()
+    _check_same_kind(fits)
     _check_same_labels(fits)
     factors = first.ratings.factors
     for name, other in others:
@@ -137,6 +138,15 @@ def _check_same_ratings(fits: Mapping[str, StoredFit]) -> None:
         ):
             message = f"other ratings than {first_name}: only fits of the same data are compared"
             raise SpecError.at(name, message)
+
+
+def _check_same_kind(fits: Mapping[str, StoredFit]) -> None:
+    """Raise where a panel and a crowd are compared."""
+    panels = [name for name, fit in fits.items() if "judge" in fit.ratings.factors]
+    crowds = [name for name in fits if name not in panels]
+    if panels and crowds:
+        message = f"is a crowd, {panels[0]} is a panel: only fits of the same ratings are compared"
+        raise SpecError.at(crowds[0], message)
 
 
 def _check_same_labels(fits: Mapping[str, StoredFit]) -> None:

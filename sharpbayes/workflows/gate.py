@@ -1,5 +1,8 @@
 """Gate: is a candidate at least as safe as its reference, by margins that the weights declare."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import xarray as xr
@@ -90,18 +93,44 @@ def gate(
         'at least as safe'
     """
     candidate = read_results(candidate, place="candidate", whole=False)
-    refuse_approximate(candidate, "candidate")
+    sides = {"candidate": candidate}
     if reference is not None:
-        reference = read_results(reference, place="reference", whole=False)
-        refuse_approximate(reference, "reference")
+        sides["reference"] = read_results(reference, place="reference", whole=False)
+    with _name_files(sides):
+        for name, side in sides.items():
+            refuse_approximate(side, name)
+        return _compare_sides(sides, model, against_model, weights, fit=fit)
+
+
+@contextmanager
+def _name_files(sides: Mapping[str, xr.DataTree]) -> Iterator[None]:
+    """Let errors of a side begin with its file, where it was opened from one."""
+    files = {name: file_of(side) or name for name, side in sides.items()}
+    try:
+        yield
+    except SpecError as error:
+        named = (replace(x, path=files.get(x.path, x.path)) for x in error.diagnostics)
+        raise SpecError(named) from None
+
+
+def _compare_sides(
+    sides: Mapping[str, xr.DataTree],
+    model: str | None,
+    against_model: str | None,
+    weights: NamedWeights | None,
+    *,
+    fit: bool,
+) -> xr.DataTree:
+    """Return the gate of results of a candidate, and of a reference or of the same study."""
+    candidate = sides["candidate"]
     file = _stored_weights(candidate) if weights is None else read_weights(weights)
     required_gate(file)  # weights without margins are refused before studies are read
     with explain_missing(candidate):
         study = _read_study(candidate, file, name="candidate")
         candidate_side = _select_side(study, model, option="--model", name="candidate")
-    against, name = (candidate, "candidate") if reference is None else (reference, "reference")
+    name, against = [*sides.items()][-1]
     with explain_missing(against):
-        reference_study = study if reference is None else _read_study(reference, file, name=name)
+        reference_study = study if against is candidate else _read_study(against, file, name=name)
         reference_side = _select_side(
             reference_study, against_model, option="--against-model", name=name
         )
@@ -121,19 +150,19 @@ def gate(
             group, candidate, posterior_profile(candidate, study, file), file, names
         )
     group = group.assign_attrs(names)
-    sides = {"candidate": candidate, "reference": against}
     attrs = {
         "title": f"{candidate_side.model} against {reference_side.model}",
         "status": "compared",
         "seed": study.spec.seed,
     }
+    opened = {"candidate": candidate, "reference": against}
     attrs |= {
         f"{name}_{key}": side.attrs[key]
-        for name, side in sides.items()
+        for name, side in opened.items()
         for key in KEPT
         if key in side.attrs
     }
-    attrs |= {f"{name}_file": file_of(side) for name, side in sides.items() if file_of(side)}
+    attrs |= {f"{name}_file": file_of(side) for name, side in opened.items() if file_of(side)}
     attrs |= file_provenance(file, "weights")
     return join_groups({"gate": group}, attrs)
 
@@ -196,7 +225,7 @@ def _stored_weights(results: xr.DataTree) -> SpecFile[Weights]:
 def _read_study(results: xr.DataTree, weights: SpecFile[Weights], *, name: str) -> PanelStudy:
     """Return the study of results under some weights, from the stored ratings."""
     if "ratings" not in results:
-        raise StorageError(f"{name}: {NO_RATINGS}")
+        raise StorageError(f"{file_of(results) or name}: {NO_RATINGS}")
     files = under_weights(reload_study(results.attrs), weights)
     study = stored_study(files, results["ratings"].to_dataset().load())
     if not isinstance(study, PanelStudy):

@@ -1,6 +1,7 @@
 """Next: stop or go on, and which ratings to buy, from the draws of a fit."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import xarray as xr
@@ -193,7 +194,10 @@ def _read_costs(study: PanelStudy | CrowdStudy, costs: Mapping[str, float]) -> C
         return study.spec.costs
     written = study.spec.costs.model_dump(exclude_none=True) if study.spec.costs else {}
     lines = "\n".join(f"{name} = {value!r}" for name, value in (written | dict(costs)).items())
-    return parse(lines, Path("--cost"), Costs).spec
+    try:
+        return parse(lines, Path("--cost"), Costs).spec
+    except SpecError as error:  # an option has no lines
+        raise SpecError(replace(x, line=0) for x in error.diagnostics) from None
 
 
 def _check_choice(choice: xr.Dataset, study: PanelStudy) -> None:

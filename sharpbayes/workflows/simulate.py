@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from sharpbayes.simulation.scoring_patterns import SimulatedStudy, simulate_pattern
+from sharpbayes.simulation.scoring_patterns import MODEL, SimulatedStudy, simulate_pattern
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.context import RunContext, open_context
 
@@ -16,8 +16,8 @@ def simulate(study: StudyFiles | RunContext, *, pattern: str | None = None) -> S
     """
     context = replace(open_context(study), as_design=True)
     if pattern is None:
-        pattern = "normal" if context.files.study.spec.panel is None else "model"
-    if pattern != "model":
+        pattern = "normal" if context.files.study.spec.panel is None else MODEL
+    if pattern != MODEL:
         return simulate_pattern(context.files, pattern=pattern)
     from sharpbayes.simulation.from_model import simulate_model  # noqa: PLC0415 - PyMC
 

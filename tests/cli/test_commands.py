@@ -594,7 +594,23 @@ def test_compare_says_which_model_predicts_better(run):
     wrong = run("compare", "plain.nc", "full.nc", "--leave-out", "itme")
     assert wrong.exit_code == 2
     assert wrong.stderr.endswith("; did you mean 'item'?\n")
-    assert run("compare", "full.nc").exit_code == 2
+
+
+def test_a_comparison_needs_two_files_of_different_names(run):
+    one, alike = run("compare", "a.nc"), run("compare", "old/a.nc", "new/a.nc", "b.nc")
+    assert [one.exit_code, alike.exit_code] == [2, 2]
+    assert one.stderr == "compare: needs two results files or more; one was given\n"
+    assert alike.stderr == (
+        "compare: two results files have the name 'a', which names a fit; rename one\n"
+    )
+
+
+def test_a_fit_needs_a_study_or_results_and_not_both(run):
+    neither, both = run("fit"), run("fit", "quickstart", "--from", "r.nc")
+    assert [neither.exit_code, both.exit_code] == [2, 2]
+    lead = "fit: needs a study or --from RESULTS, one of the two;"
+    assert neither.stderr == f"{lead} neither was given\n"
+    assert both.stderr == f"{lead} both were given\n"
 
 
 @pytest.fixture(scope="module")

@@ -143,7 +143,10 @@ def test_the_command_writes_a_study_that_can_be_measured(tmp_path, monkeypatch):
 
 
 def test_faults(tmp_path):
-    with pytest.raises(SpecError, match=r"no pattern 'shft', there are normal, .*'shift'"):
+    message = (
+        "no pattern 'shft', there are normal, shift, conservative, all, model; did you mean 's"
+    )
+    with pytest.raises(SpecError, match=message):
         simulate_pattern(files(), pattern="shft")
     with pytest.raises(SpecError, match="this study has a panel"):
         simulate_pattern(load_study("quickstart"), pattern="normal")

@@ -1,5 +1,7 @@
 """Comparison of fits: what is done about units whose importance weights are bad."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -73,6 +75,25 @@ def test_none_are_fitted_again_where_none_are_asked(left_out):
     assert asked == []
     assert scores["elpd"].to_numpy().tolist() == [-3.0] * 6
     assert scores.attrs["bad_k"] == 3
+
+
+@pytest.mark.parametrize("experts", [False, True])
+def test_a_panel_and_a_crowd_are_not_compared(experts):
+    ratings = crowd_ratings(np.random.default_rng(1), items=3, raters=2)
+    judged = replace(ratings, factors=ratings.factors | {"judge": ratings.factors["rater"]})
+    model = model_of(("item",))
+    known = {"people": (ratings, model.model_copy(update={"experts": experts}))}
+    fits = {
+        name: compare.StoredFit(
+            xr.Dataset(), data, of_data, Sampler(), seed=1, converged=True, provenance={}
+        )
+        for name, (data, of_data) in (known | {"judges": (judged, model)}).items()
+    }
+    with pytest.raises(SpecError) as error:
+        compare._check_same_ratings(fits)
+    assert str(error.value) == (
+        "people: is a crowd, judges is a panel: only fits of the same ratings are compared"
+    )
 
 
 @pytest.mark.parametrize("order", [("plain", "labelled"), ("labelled", "plain")])

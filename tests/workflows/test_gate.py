@@ -214,6 +214,10 @@ def test_what_is_missing_is_said(store, old):
         "candidate: --against-model: 'old' is the candidate already; name another model of this "
         "study, or the file of the reference by --against"
     )
+    opened = old.copy()
+    opened.encoding["source"] = "releases/old.nc"
+    with pytest.raises(SpecError, match=r"^releases/old.nc: --against-model: 'old' is the cand"):
+        gate(opened)
     bare = old.copy()
     del bare["ratings"]
     with pytest.raises(StorageError, match="reference: these results hold no ratings"):

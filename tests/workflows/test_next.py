@@ -313,6 +313,9 @@ def test_what_next_cannot_work_on_is_refused(fitted, shared_results):
         "--cost: juge: no price of this name, allowed are prompt, generation, judge, trial, person;"
         " did you mean 'judge'?"
     )
+    with pytest.raises(SpecError) as error:
+        plan_next(fitted, costs={"judge": -1.0})
+    assert str(error.value) == "--cost: judge: found -1.0, must be at least 0.0"
 
 
 def test_a_choice_that_the_tolerance_takes_away_says_how_sure_one_must_be(fitted, tmp_path):

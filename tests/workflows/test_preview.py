@@ -131,7 +131,7 @@ def test_what_decides_refuses_a_preview(run, file, panel_file, shared_results):
     fitted = shared_results("fitted_crowd")
     models = ("--model", "aster", "--against-model", "briar")
     for arguments, message in (
-        (["gate", panel_file, *models], f"candidate: {DECIDES_NOTHING}"),
+        (["gate", panel_file, *models], f"{panel_file}: {DECIDES_NOTHING}"),
         (["next", panel_file], f"next: {DECIDES_NOTHING}"),
         (["compare", file, fitted], f"{file}: {DECIDES_NOTHING}"),
         (["fit", "quickstart_crowd", "--update", file], f"--update: {DECIDES_NOTHING}"),
