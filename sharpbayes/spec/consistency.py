@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
-from sharpbayes.errors import SpecError, did_you_mean
+from sharpbayes.errors import SpecError, did_you_mean, join_names
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.crowd import Crowd, CrowdLabels, ExpertLabels, ItemLabels
-from sharpbayes.spec.files import StudyFiles
+from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.lines import KeyPath
 from sharpbayes.spec.model import Model, dim_name
 from sharpbayes.spec.panel import Panel
@@ -40,6 +40,14 @@ SHARED = {
     "cluster": ("category",),
     "time": ("item",),
 }
+# Shipped models by what they are for.
+MODELS = {
+    "panel": ("judge_panel", "judge_severity", "judge_trials", "judges_and_people"),
+    "crowd": (
+        *("crowd_adjacent", "crowd_and_experts", "crowd_and_labels", "crowd_careless"),
+        *("crowd_continuation", "crowd_severity", "crowd_thresholds", "rater_thresholds"),
+    ),
+}
 # Columns that some studies have.
 HINTS = {
     "rater": "; people score where the study has [panel.people]",
@@ -64,7 +72,11 @@ def check_files(files: StudyFiles) -> None:
         named = study.weights not in (None, DEFAULT_WEIGHTS)
         errors = _weights_errors(study.panel, files.weights.spec, named=named)
         diagnostics += [files.weights.locate(*error) for error in errors]
-    if files.model is not None:
+    if files.model is not None and (message := _explain_other_half(study, files.model)):
+        diagnostics.append(
+            files.study.locate(("panel" if study.panel else "crowd", "fit"), message)
+        )
+    elif files.model is not None:
         errors = _model_errors(study, files.model.spec)
         diagnostics += [files.model.locate(*error) for error in errors]
     SpecError.raise_any(diagnostics)
@@ -243,7 +255,9 @@ def _weights_errors(panel: Panel, weights: Weights, *, named: bool) -> Iterator[
         amplifiers = weights.amplify.get(dimension.name, {})
         missing = [name for name in dimension.amplify if name not in amplifiers]
         if missing:
-            yield ("amplify", dimension.name), f"no coefficient for {', '.join(missing)}"
+            lines = join_names([f"`{name} = 0.25`" for name in missing])
+            message = f"no coefficient for {', '.join(missing)}; write in `[amplify."
+            yield ("amplify", dimension.name), f"{message}{dimension.name}]`, for example, {lines}"
     yield from _population_errors(panel, weights)
     names = [dimension.name for dimension in panel.dimensions]
     if weights.tolerance is not None and weights.tolerance.category and not panel.roles.category:
@@ -256,7 +270,10 @@ def _weights_errors(panel: Panel, weights: Weights, *, named: bool) -> Iterator[
     policy = weights.policy or dict.fromkeys(names)
     if set(policy) != set(names) and (named or len(set(policy.values())) > 1):
         message = f"covers {', '.join(policy)}; the study's dimensions are {', '.join(names)}"
-        yield ("policy",), f"{message}; without [policy] they have equal weights"
+        missing = [name for name in names if name not in policy]
+        hints = (did_you_mean(name, missing) for name in policy if name not in names)
+        hint = next(filter(None, hints), "")
+        yield ("policy",), f"{message}; without [policy] they have equal weights{hint}"
 
 
 def _population_errors(panel: Panel, weights: Weights) -> Iterator[Located]:
@@ -268,6 +285,18 @@ def _population_errors(panel: Panel, weights: Weights) -> Iterator[Located]:
         elif panel.roles.category is None:
             message = "shares of prompt categories need a role `category` in the study"
             yield ("population", name), message
+
+
+def _explain_other_half(study: Study, model: SpecFile[Model]) -> str:
+    """Return that a panel names a model for crowds, or the other way round; empty otherwise."""
+    half, other, mark = ("panel", "crowd", "item") if study.panel else ("crowd", "panel", "prompt")
+    terms = {column for _, column in model.spec.columns}
+    if mark not in terms or mark in _columns(study):
+        return ""
+    return (
+        f"{model.path.stem} has terms by {mark}, as models for a {other} have; shipped for a "
+        f"{half} are {join_names(MODELS[half])}"
+    )
 
 
 def _model_errors(study: Study, model: Model) -> Iterator[Located]:

@@ -245,9 +245,21 @@ def _find(
     try:
         return find(FOLDERS[cls], name)
     except FileNotFoundError as error:
-        hint = "; a file of this name is here, but it does not end in .toml" * is_file(path)
-        message = other or f"{error}{hint}"
+        message = other or _explain_unknown(path, str(error))
     raise SpecError([study.locate(key, message)]) if study else SpecError.at(name, message)
+
+
+def _explain_unknown(path: Path, absence: str) -> str:
+    """Return why a name is no shipped file, or which file is meant where it has an ending."""
+    if is_file(path):
+        return f"{absence}; a file of this name is here, but it does not end in .toml"
+    near = _suggest_neighbour(path) if path.suffix else ""
+    return f"no such file{near}" if near else absence
+
+
+def _suggest_neighbour(path: Path) -> str:
+    """Return the TOML file in the folder of a path that may be meant, as a question."""
+    return did_you_mean_file(path.name, [x.name for x in path.parent.glob("*.toml")])
 
 
 def read_text(path: Path) -> str:
@@ -265,8 +277,7 @@ def read_text(path: Path) -> str:
         raise SpecError.at(path, message, line=line) from None
     except FileNotFoundError:
         parent = path.parent if path.parent.is_dir() else folder("studies")
-        hint = did_you_mean_file(path.name, [neighbour.name for neighbour in parent.glob("*.toml")])
-        message = f"no such file{hint}"
+        message = f"no such file{_suggest_neighbour(parent / path.name)}"
     except (OSError, ValueError) as error:
         message = str(getattr(error, "strerror", None) or error)
     raise SpecError.at(str(path)[:MAX_NAME], message)

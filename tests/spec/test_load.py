@@ -1,11 +1,12 @@
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from sharpbayes import library
 from sharpbayes.errors import SpecError
-from sharpbayes.spec.consistency import check_files, policy_for
+from sharpbayes.spec.consistency import MODELS, check_files, policy_for
 from sharpbayes.spec.load import load_sensitivity_weights, load_study, parse
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
@@ -79,6 +80,19 @@ def test_every_override_that_is_none_is_named():
         "--set: seed.x=1: seed is not a table",
         "--set: tune: must be key=value",
     ]
+
+
+def test_a_name_with_another_ending_means_the_file_beside_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quickstart.toml").write_text("", encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        load_study("quickstart.tml")
+    message = "quickstart.tml: no such file; did you mean 'quickstart.toml'?"
+    assert str(caught.value) == message
+
+
+def test_models_are_told_by_what_they_are_for():
+    assert sorted(chain.from_iterable(MODELS.values())) == library.names("models")
 
 
 def test_a_missing_study_names_the_nearest():
@@ -187,6 +201,13 @@ def test_the_default_weights_are_the_same_by_their_name(tmp_path):
     unequal = files[1].weights.spec.model_copy(update={"policy": {"bias": 0.9, "fairness": 0.1}})
     with pytest.raises(SpecError, match="policy: covers bias, fairness; the study's dimensions"):
         check_files(replace(files[1], weights=replace(files[1].weights, spec=unequal)))
+    misspelt = files[1].weights.spec.model_copy(update={"policy": {"bais": 0.9, "fairness": 0.1}})
+    with pytest.raises(SpecError) as caught:
+        check_files(replace(files[1], weights=replace(files[1].weights, spec=misspelt)))
+    assert str(caught.value).endswith(
+        "policy: covers bais, fairness; the study's dimensions are bias; without [policy] they "
+        "have equal weights; did you mean 'bias'?"
+    )
 
 
 def study_with_weights(folder, *names):
