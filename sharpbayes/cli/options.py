@@ -5,6 +5,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+PAGE_HELP = (
+    "HTML file; <results>.html by default, history.html of several files. Beside --text, --json or "
+    "a folder no page is written without it."
+)
 STUDY = Argument(help="A study file (TOML), or the name of a shipped one.")
 Study = Annotated[Path, STUDY]
 ResultsFile = Annotated[Path, Argument(help="A results file written by fit or measure.")]
@@ -17,7 +21,7 @@ Items = Annotated[
     Option("--item", help="Item of a crowd to show in place of the contested ones; repeatable."),
 ]
 Out = Annotated[Path | None, Option(help="Results file; <study>.results.nc by default.")]
-Page = Annotated[Path | None, Option("--out", help="HTML file; <results>.html by default.")]
+Page = Annotated[Path | None, Option("--out", help=PAGE_HELP)]
 NoScript = Annotated[bool, Option("--no-script", help="HTML without weights by hand: no script.")]
 Text = Annotated[bool, Option("--text", help="Print every table; write no HTML.")]
 Set = Annotated[list[str] | None, Option("--set", help="key=value over the study file.")]

@@ -147,7 +147,7 @@ def refuse_answer(target: Path, attrs: Attributes) -> None:
 
 def refuse_results(target: Path, status: str, *, by: str, remedy: str) -> NoReturn:
     """Raise StorageError: what a command writes replaces no results of this status."""
-    raise StorageError(f"{target}: holds results ({status}), and {by} replaces none; {remedy}")
+    raise StorageError(f"{target}: holds results ({status}), which {by} never replaces; {remedy}")
 
 
 def refuse_inputs(

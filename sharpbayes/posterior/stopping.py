@@ -14,7 +14,7 @@ BASES = {
     (TRIALS,): "how often each model was judged",
     (JUDGES, TRIALS): "who judged which model, and how often",
 }
-CONTRADICTED = "a model that is contradicted"
+CONTRADICTED = "a fitted model that the ratings contradict"
 
 
 def lists_gain(plan: xr.Dataset) -> bool:

@@ -42,6 +42,9 @@ UNNAMED = {
     "new item": {"item": "new"},
 }
 RATED = "rated_"
+# What no observed rating tells, so that a certainty depends on the fitted model.
+ASSUMED_OF_PANEL = "what the fitted model assumes of answers more severe than these prompts show"
+ASSUMED_OF_CROWD = "what the fitted model assumes of raters who were not asked"
 PRICE_OF_LOSS = "Write what it costs into the weights, as `loss` of the table [decision]"
 CENT = 0.01
 
@@ -250,9 +253,8 @@ def _verdict_without_list(group: xr.Dataset, current_loss: str) -> str:
         return f"Stop: {current_loss}{reason}."
     if "basis" not in group.attrs and lists_gain(group):
         return f"Cannot tell: {current_loss}{reason}."
-    basis = "its law of raters" if _is_crowd(group) else "its tail"
-    basis = group.attrs.get("basis", basis)
-    return f"Cannot tell: by the fitted model {current_loss}{reason}. That rests on {basis}."
+    basis = group.attrs.get("basis", ASSUMED_OF_CROWD if _is_crowd(group) else ASSUMED_OF_PANEL)
+    return f"Cannot tell: by the fitted model {current_loss}{reason}. That depends on {basis}."
 
 
 def _narrowing(group: xr.Dataset) -> Iterator[str]:

@@ -140,7 +140,10 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     if not intact and (other := describe_other_kind(path, "results")):
         raise StorageError(f"{path}: {other}")
     if not intact:
-        raise StorageError(f"{foreign}, or damaged: it does not end with the digest of its bytes")
+        raise StorageError(
+            f"{foreign}, or damaged or changed by another program since it was written; run "
+            "`sharpbayes measure` or `sharpbayes fit` of its study again"
+        )
     try:
         results = _read(path, whole=whole)
     except UnicodeEncodeError:

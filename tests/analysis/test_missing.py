@@ -103,8 +103,9 @@ def test_the_true_winner_is_hidden_and_the_answer_says_so(studies, groups):
         "153 of 1200 scores are missing (13%). calm lacks 14% of its scores; nobody scored 22 "
         "answers. The others do not tell what they are: "
         "with some values steady has the lowest CVaR 95, not calm. "
-        "The log odds of a missing score change by 0.54 (0.33 to 0.76) per unit of severity as the "
-        "other judges scored the answer (p = 3.5e\u221206). "
+        "More scores are missing where severity is high: the log odds of a missing score change by "
+        "0.54 (0.33 to 0.76) per sd of the severity in the scores of the other judges "
+        "(p = 3.5e\u221206). "
         "From a tilt of 0.50 on steady is lowest."
     )
 

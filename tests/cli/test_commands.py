@@ -326,7 +326,10 @@ def test_a_foreign_file_is_refused_in_one_sentence(run):
     Path("r.nc").write_text("hello")
     done = run("report", "r.nc")
     assert done.exit_code == 5
-    assert done.stderr.startswith("r.nc: not a results file of sharpbayes, or damaged: ")
+    assert done.stderr == (
+        "r.nc: not a results file of sharpbayes, or damaged or changed by another program since it "
+        "was written; run `sharpbayes measure` or `sharpbayes fit` of its study again\n"
+    )
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -28,7 +28,7 @@ def test_a_measurement_does_not_replace_a_fit(run, shared_results, out):
     done = run("measure", "quickstart", *out, *FEW)
     assert done.exit_code == 5
     assert done.stderr == (
-        f"quickstart.results.nc: holds results ({status}), and a measurement replaces none; "
+        f"quickstart.results.nc: holds results ({status}), which a measurement never replaces; "
         "name another file with --out; the fit has every number of a measurement\n"
     )
     assert fitted.read_bytes() == before

@@ -87,9 +87,9 @@ def test_a_model_without_effects_of_answers_has_no_such_slope(plan):
 
 
 SLOPES = (
-    "The log odds of a missing score change by {fitted} per sd of the severity that the fit gives "
-    "the answer (p = {fitted_p}), and by {observed} per unit of severity as the other judges "
-    "scored it (p = {observed_p})."
+    "More scores are missing where severity is high: the log odds of a missing score change by "
+    "{fitted} per sd of the severity that the fit gives the answer (p = {fitted_p}), and by "
+    "{observed} per sd of the severity in the scores of the other judges (p = {observed_p})."
 )
 
 
@@ -141,7 +141,26 @@ def test_without_a_converged_fit_only_the_other_judges_are_named(fitted_tree):
     [sentence] = missing_sentences(View(fitted_tree))
     for text in (first.note, sentence):
         assert "the fit gives" not in text
-        assert "per unit of severity as the other judges scored the answer (p = " in text
+        assert "per sd of the severity in the scores of the other judges (p = " in text
+
+
+@pytest.mark.parametrize(
+    ("interval", "lead"),
+    [
+        ([0.1, 0.9], "More scores are missing where severity is high: the log odds of a"),
+        ([-0.9, -0.1], "Fewer scores are missing where severity is high: the log odds of a"),
+        (
+            [-0.1, 0.9],
+            "It is not clear whether more scores are missing where severity is high: the",
+        ),
+    ],
+)
+def test_the_direction_of_missing_scores_is_said_first(fitted_tree, interval, lead):
+    missing = fitted_tree["missing"].to_dataset()
+    missing["fitted_slope_interval"] = missing["fitted_slope_interval"].copy(data=interval)
+    fitted_tree["missing"] = xr.DataTree(missing)
+    [first, *_] = build_tables([TABLES[0]], fitted_tree)
+    assert lead in first.note
 
 
 def test_what_the_other_judges_do_not_tell_the_fit_may(fitted_tree):

@@ -64,7 +64,7 @@ def test_what_contradicts_the_fit_is_no_reason_to_stop():
         attrs = restrict_by_contradictions(group, ["It is."]).attrs
         assert attrs["verdict"] == restricted
         assert json.loads(attrs["limits"]) == ["Few.", "It is."]
-        assert attrs["basis"] == "a model that is contradicted"
+        assert attrs["basis"] == "a fitted model that the ratings contradict"
     other = xr.Dataset(attrs={"verdict": "cannot tell", "basis": "who judged which model"})
     assert restrict_by_contradictions(other, ["It is."]).attrs["basis"] == "who judged which model"
 

@@ -29,7 +29,7 @@ def test_a_truncated_file_is_refused_in_one_sentence(results, tmp_path, keep):
     content = path.read_bytes()
     path.write_bytes(content[: int(keep * len(content)) if keep < 1 else keep])
     with pytest.raises(
-        StorageError, match=r"r\.nc: not a results file of .* or damaged: "
+        StorageError, match=r"r\.nc: not a results file of .* or damaged or changed by "
     ) as caught:
         open_results(path)
     assert "\n" not in str(caught.value)

@@ -182,8 +182,8 @@ def test_an_answer_where_no_pair_is_open(plan):
     assert next_answer(tree) == ["Stop: none of the 19 pairs of groups is open."]
     group.attrs |= {"verdict": "cannot tell", "pairs": 1}
     assert next_answer(xr.DataTree.from_dict({"/next": group})) == [
-        "Cannot tell: by the fitted model the one pair of groups is not open. That rests on its "
-        "law of raters."
+        "Cannot tell: by the fitted model the one pair of groups is not open. That depends on "
+        "what the fitted model assumes of raters who were not asked."
     ]
 
 

@@ -174,8 +174,8 @@ def test_a_preview_replaces_a_preview_and_nothing_else(run, file, shared_results
     done = run("fit", "quickstart_crowd", "--preview", "--out", answer_file, *SETTINGS)
     assert done.exit_code == 5
     assert done.stderr == (
-        f"{answer_file}: holds results ({status}), and a preview replaces none; name another file "
-        "with --out\n"
+        f"{answer_file}: holds results ({status}), which a preview never replaces; name another "
+        "file with --out\n"
     )
     assert answer_file.read_bytes() == before
 

@@ -22,7 +22,7 @@ MAJORITY = 0.5
 CONCENTRATED, FEW_MISSING = 1.5, 5
 # A larger share of the scores of the lowest model is always said.
 MANY_MISSING = 0.1
-GROWTH = "The log odds of a missing score change by"
+GROWTH = "the log odds of a missing score change by"
 BOUNDS = {"cvar": "{cvar}", "mean": "mean log-risk", "policy_score": "policy score"}
 
 
@@ -42,14 +42,23 @@ def _slopes(view: View) -> str:
     """How missing scores go with severity: as a model fitted it, and as other judges scored."""
     fitted, observed = (_slope(view, name) for name in ("fitted_slope", "slope"))
     by_fit = f"{fitted[0]} per sd of the severity that the fit gives the answer ({fitted[1]})"
-    by_judges = f"{observed[0]} per unit of severity as the other judges scored"
+    by_judges = f"{observed[0]} per sd of the severity in the scores of the other judges"
     if not all(fitted) or not is_fitted(view):
         if not all(observed):
             return "The scores do not tell whether more are missing where severity is high."
-        return f"{GROWTH} {by_judges} the answer ({observed[1]})."
+        return f"{_direction(view, 'slope')}: {GROWTH} {by_judges} ({observed[1]})."
+    growth = f"{_direction(view, 'fitted_slope')}: {GROWTH} {by_fit}"
     if not all(observed):
-        return f"{GROWTH} {by_fit}. The scores of the other judges alone do not tell."
-    return f"{GROWTH} {by_fit}, and by {by_judges} it ({observed[1]})."
+        return f"{growth}. The scores of the other judges alone do not tell."
+    return f"{growth}, and by {by_judges} ({observed[1]})."
+
+
+def _direction(view: View, name: str) -> str:
+    """Whether severe answers lack more scores or fewer, by the interval of a slope."""
+    low, high = view[f"missing/{name}_interval"].to_numpy()
+    if low <= 0 <= high:
+        return "It is not clear whether more scores are missing where severity is high"
+    return f"{'More' if low > 0 else 'Fewer'} scores are missing where severity is high"
 
 
 def _slope(view: View, name: str) -> tuple[str, str]:
