@@ -1,13 +1,14 @@
 """Output of commands: results, tables and figures as files and on stdout, and the exit status."""
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 import sharpbayes
-from sharpbayes.cli.streams import print_json, print_text, say, terminal_width
+from sharpbayes.cli.streams import is_terminal, print_json, print_text, say, terminal_width
 from sharpbayes.cli.targets import read_attributes
 from sharpbayes.errors import format_count, format_list
 from sharpbayes.execution.progress import Phase, ProgressCallback
@@ -58,7 +59,7 @@ def save(
     goes to stderr. The file is returned: that of an interrupted run replaces no whole one.
     """
     from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
-    from sharpbayes.report.screen import answer_text, screen_text  # noqa: PLC0415 - start-up
+    from sharpbayes.report.screen import MAX_LINES, answer_text, screen_text  # noqa: PLC0415 - start-up
 
     progress(Phase.WRITING)
     if results.attrs["status"] == "interrupted":
@@ -76,7 +77,8 @@ def save(
     elif full:
         show_report(results)
     else:
-        print_text(screen_text(results, path=target, width=width))
+        height = MAX_LINES if is_terminal() else inf
+        print_text(screen_text(results, path=target, width=width, height=height))
     return target
 
 

@@ -108,7 +108,12 @@ def print_json(value: Any) -> None:
 
 def terminal_width() -> int:
     """Return the columns of the terminal, or 80 where output goes elsewhere."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
+    return shutil.get_terminal_size().columns if is_terminal() else PLAIN_WIDTH
+
+
+def is_terminal() -> bool:
+    """Return whether stdout is a terminal, and not a file or a pipe."""
+    return sys.stdout.isatty()
 
 
 def is_unread(error: OSError) -> bool:

@@ -53,8 +53,8 @@ def _margin(results: xr.DataTree) -> str:
     return MARGIN if is_approximate(results) else ""
 
 
-def screen_text(results: xr.DataTree, *, path: Path, width: int) -> str:
-    """Return what the terminal shows of results after a run: :data:`MAX_LINES` lines at most.
+def screen_text(results: xr.DataTree, *, path: Path, width: int, height: float = MAX_LINES) -> str:
+    """Return what a run prints of results: :data:`MAX_LINES` lines at most on a terminal.
 
     The answer stands first and is never cut, then the tables of the first screen with their units
     and legend, then where the results are. Tables are cut to the lines that are left and say so.
@@ -63,12 +63,13 @@ def screen_text(results: xr.DataTree, *, path: Path, width: int) -> str:
         results: Results of :func:`sharpbayes.measure` or :func:`sharpbayes.fit`.
         path: File of the results.
         width: Characters of a line.
+        height: Most lines; infinite where there is no screen, so that no table is cut.
     """
     first = answer_text(results, width=width)
     last = mark_lines(_where(results, path), results)
     tables = tables_after_run(results)
     others = _name_hidden(tables[1:], width)
-    room = MAX_LINES - sum(count_lines(text, width) for text in (first, last, others)) - 1
+    room = height - sum(count_lines(text, width) for text in (first, last, others)) - 1
     shown = _cut_tables(tables, room, width)
     hidden = _name_hidden(tables[len(shown) :], width - len(_margin(results)))
     hidden = mark_lines(hidden, results)
@@ -110,7 +111,7 @@ def wrap_texts(texts: list[str], width: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _cut_tables(tables: list[Table], room: int, width: int) -> list[Table]:
+def _cut_tables(tables: list[Table], room: float, width: int) -> list[Table]:
     """The tables that fit into some lines, the last one with the rows that fit."""
     shown: list[Table] = []
     for table in tables:

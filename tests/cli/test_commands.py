@@ -643,10 +643,12 @@ def test_report_names_the_results_of_other_commands(run, of_small_fits, command)
         "compare": "The fits of a and b have not ",
     }
     assert document["answer"][0].startswith(not_fitted[command])
-    not_converged = "A check failed: The fit has not converged and must not be used."
-    assert document["trust"].endswith(
-        not_converged if document["status"] == "not converged" else "in the results of the fit."
+    expected = (
+        "A check failed: The fit has not converged and must not be used: R-hat (up to "
+        if document["status"] == "not converged"
+        else "Whether a fit converged and passed its checks is in the results of the fit."
     )
+    assert document["trust"].startswith(expected)
     assert document["answer"][0] in Path("p.html").read_text(encoding="utf-8")
     shown = run("report", path, "--text")
     assert shown.exit_code == 0, shown.stderr

@@ -1,6 +1,7 @@
 """One screen of the terminal: the answer first, 40 lines at most, cut with a word."""
 
 import json
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import xarray as xr
 from sharpbayes.report.screen import MAX_LINES, answer_text, count_lines, screen_text
 from sharpbayes.report.summary import remarks
 from sharpbayes.report.tables.catalogue import tables_after_run
+from sharpbayes.report.tables.renderer import tables_as_text
 from tests.report.hand_made import add, evidence, fitted_crowd, fitted_panel, panel
 
 PATH = Path("study.results.nc")
@@ -149,6 +151,15 @@ def test_a_table_without_room_is_named():
 def test_the_first_table_is_of_what_the_answer_compares(limited, titles):
     tables = tables_after_run(add(fitted_panel(), evidence=evidence("abc", **limited)))
     assert [table.title.partition(":")[0] for table in tables] == titles
+
+
+def test_without_a_screen_every_table_is_whole():
+    text = screen_text(many_models(11), path=PATH, width=80, height=inf)
+    whole = tables_as_text(tables_after_run(many_models(11)), width=80)
+    answer = answer_text(many_models(11), width=80)
+    assert text.startswith(f"{answer}\n{whole}")
+    assert "not shown:" not in text
+    assert "rows, all with --text" not in text
 
 
 def test_a_cut_table_says_so_and_breaks_no_label():

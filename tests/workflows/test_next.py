@@ -120,6 +120,16 @@ def test_a_gain_that_noise_makes_is_not_shown(plan):
     ]
 
 
+def test_a_certainty_that_depends_on_the_fitted_model_says_on_what(plan):
+    facts = {"list_gain": 0.0, "list_gain_mcse": 0.0, "best_size": 0}
+    assert changed(plan, verdict="cannot tell", **facts) == [
+        "Cannot tell: by the fitted model the choice of aster has an expected loss of 0.50 (Monte "
+        "Carlo error 0.05) nats of CVaR, and no number of the 200 purchases that were looked at "
+        "lowers it (`--count` looks at more). That depends on what the fitted model assumes of "
+        "answers more severe than these prompts show."
+    ]
+
+
 def test_the_list_has_the_columns_of_the_user(plan):
     rows = next_rows(plan)
     group = plan["next"]
