@@ -197,6 +197,9 @@ def test_categories_of_prompts_are_told(measured):
     categorised["panel"] = xr.DataTree(panel.assign_coords(category=category))
     assert weights_by_hand(categorised).has_categories
     assert not weights_by_hand(measured).has_categories
+    page = page_text(categorised)
+    assert "<code>sharpbayes weigh RESULTS --weights ./by_hand.toml</code>, which also" in page
+    assert "in the file: they need every prompt, which this page does not carry." in page
 
 
 def test_no_script_gives_the_page_without_it(measured, tmp_path):
