@@ -255,13 +255,19 @@ class ProfilePlan:
         return PopulationWeights(self.table["category"], self.shares, counts)
 
     @property
+    def resampled_units(self) -> tuple[str, ...]:
+        """What the bootstrap draws: prompts or clusters of them, and any generations of each."""
+        prompts = "prompts" if self.clusters is None else "clusters of prompts"
+        return (prompts, "generations") if self.resamples_generations else (prompts,)
+
+    @property
     def interval_note(self) -> str:
         """What the intervals contain."""
         boot = self.study.spec.bootstrap
         return INTERVAL_NOTE.format(
             level=format_percent(boot.level),
             kind=KINDS[boot.interval],
-            prompts="prompts" if self.clusters is None else "clusters of prompts",
+            prompts=self.resampled_units[0],
             samples=" and the repeated generations of each" if self.resamples_generations else "",
             and_samples=" and of generations" if self.resamples_generations else "",
         )

@@ -120,11 +120,17 @@ def resampled_units(results: xr.DataTree) -> tuple[str, ...]:
     >>> resampled_units(xr.DataTree())
     ('items', 'raters')
     """
-    if "profile_interval" not in results:
-        attrs = results["responsiveness"].attrs if "responsiveness" in results else {}
-        clustered = "clusters of items" in str(attrs.get("interval_note", ""))
-        return "clusters of items" if clustered else "items", "raters"
-    note = str(results["profile_interval"].attrs.get("interval_note", ""))
+    is_panel = "profile_interval" in results
+    group = "profile_interval" if is_panel else "responsiveness"
+    attrs = results[group].attrs if group in results else {}
+    units = list_texts(attrs.get("resampled_units", ""))
+    return tuple(units) or _units_of_note(str(attrs.get("interval_note", "")), is_panel=is_panel)
+
+
+def _units_of_note(note: str, *, is_panel: bool) -> tuple[str, ...]:
+    """What the bootstrap resamples by the note of intervals, for results of earlier versions."""
+    if not is_panel:
+        return "clusters of items" if "clusters of items" in note else "items", "raters"
     prompts = "clusters of prompts" if "clusters of prompts" in note else "prompts"
     return (prompts, "generations") if "and of generations" in note else (prompts,)
 
