@@ -2,14 +2,6 @@
 
 from sharpbayes.metrics.crowd.responsiveness import METRICS as RESPONSIVENESS
 
-# In sentences.
-METRICS = {
-    "cvar": "tail risk",
-    "mean": "mean log-risk",
-    "policy_score": "policy score",
-    "worst_dimension": "tail risk of the worst dimension",
-    "hm": "responsiveness",
-}
 # In headings.
 HEADINGS = {
     **{metric.name: metric.label for metric in RESPONSIVENESS},

@@ -11,6 +11,7 @@ from pathlib import Path
 import xarray as xr
 
 from sharpbayes.errors import format_count, format_list, join_names
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.calibration_answer import calibration_answer, peeking_answer
 from sharpbayes.report.comparison_answer import comparison_answer
 from sharpbayes.report.crowd_answer import crowd_answer
@@ -21,7 +22,6 @@ from sharpbayes.report.layout import (
     HISTORY,
     PEEKING,
     WEIGHED,
-    has_converged,
     list_open_checks,
     results_kind,
 )
@@ -31,7 +31,6 @@ from sharpbayes.report.tables.crowd import ALL_ITEMS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.html import as_html
 from sharpbayes.report.tables.judge_bias import departures
-from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.slopes import slope_sentences
 from sharpbayes.report.tables.table import Table
 from sharpbayes.report.updates import update_sentences
@@ -39,12 +38,12 @@ from sharpbayes.report.weighing_answer import weighing_answer
 from sharpbayes.report.wording import (
     NOT_COMPARED,
     is_approximate,
-    list_texts,
     mark_texts,
     remedy_texts,
     resampled_units,
 )
 from sharpbayes.spec.files import describe_open_checks
+from sharpbayes.storage.attributes import has_converged, list_texts
 from sharpbayes.storage.results import read_results
 from sharpbayes.storage.schema import explain_missing
 

@@ -1,7 +1,5 @@
 """Parts of sentences that answers share: lists of names, estimates, lists of texts in results."""
 
-import contextlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +8,10 @@ import xarray as xr
 
 from sharpbayes.analysis.tail_evidence import is_low
 from sharpbayes.errors import format_percent, join_names
-from sharpbayes.report.layout import has_converged
+from sharpbayes.posterior.claims import failed_statistics
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import MISSING, number, probability, value_and_interval
+from sharpbayes.storage.attributes import has_converged, list_texts
 from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION
 
 # What intervals of the posterior contain, by source of uncertainty.
@@ -94,11 +93,6 @@ def posterior_estimate(row: View) -> str:
     return with_interval(row["joint/posterior_median"], row["joint/posterior_interval"], label)
 
 
-def is_fitted(view: View) -> bool:
-    """Return whether results hold the posterior of a fit that may be used."""
-    return has_converged(view.results) and "joint/posterior_median" in view
-
-
 def without_posterior(view: View) -> str:
     """Return why results have no posterior of metrics: the bootstrap stands alone."""
     if "posterior" not in view and "joint/posterior_median" not in view:
@@ -135,15 +129,6 @@ def _units_of_note(note: str, *, is_panel: bool) -> tuple[str, ...]:
     return (prompts, "generations") if "and of generations" in note else (prompts,)
 
 
-def list_texts(value: object) -> list[str]:
-    """Return a text, a JSON list of texts, or several texts, as a list without empty ones."""
-    if isinstance(value, str) and value.startswith("["):
-        with contextlib.suppress(ValueError):  # a text that begins with a bracket
-            value = json.loads(value)
-    several = [value] if isinstance(value, str) else np.atleast_1d(np.asarray(value, dtype=str))
-    return [str(text) for text in several if str(text)]
-
-
 def remedy_texts(attrs: Mapping[Any, Any]) -> list[str]:
     """Return what to do about failed checks, after a word on causes; nothing where none failed."""
     remedies = list_texts(attrs.get("remedies", ""))
@@ -167,12 +152,6 @@ def tail_reasons(evidence: xr.Dataset) -> list[str]:
     if "expected_coverage" in evidence and is_low(evidence).any():
         reasons.append("bootstrap intervals are too narrow in studies simulated from this one")
     return reasons
-
-
-def failed_statistics(view: View) -> int:
-    """Return how many statistics of the ratings the fitted model does not reproduce."""
-    group = "predictive_checks"
-    return len(list_texts(view.group(group).attrs["failed_checks"])) if group in view else 0
 
 
 def misfit_reasons(view: View) -> list[str]:

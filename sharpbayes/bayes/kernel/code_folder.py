@@ -12,11 +12,11 @@ def find_code_folder(sources: Path) -> Path:
     It is a folder of ``NUMBA_CACHE_DIR`` where that is set, else the sources' own ``__pycache__``
     where it can be written, else a folder of the user's cache.
     """
-    own = sources / "__pycache__"
+    in_tree = sources / "__pycache__"
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(chosen) / _name_folder(sources)
-    if os.access(own if own.exists() else sources, os.W_OK):
-        return own
+    if os.access(in_tree if in_tree.exists() else sources, os.W_OK):
+        return in_tree
     return _find_user_cache() / _name_folder(sources)
 
 

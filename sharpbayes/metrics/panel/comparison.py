@@ -7,11 +7,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.errors import describe_wrong_sum
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.metrics.stats.multiplicity import TIE
 from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.metrics.stats.ranks import is_lowest
 
 VERDICTS = ("admissible", "not admissible", "cannot tell")
+ADMISSIBLE, NOT_ADMISSIBLE, CANNOT_TELL = VERDICTS
 
 
 def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataArray:
@@ -253,3 +255,11 @@ def _climb(cvar: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.in
         members[model] = True
         tier[model] = number
     return tier
+
+
+def lowest_models(values: xr.DataArray) -> list[str]:
+    """Return the models of the lowest value, several where they are equal up to rounding.
+
+    None where no model has a value.
+    """
+    return labels_where(is_lowest(values, "model"))
