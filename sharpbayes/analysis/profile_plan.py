@@ -26,7 +26,7 @@ from sharpbayes.metrics.panel.evidence import (
     fewest_prompts,
     tail_prompts,
 )
-from sharpbayes.metrics.panel.profile import profile
+from sharpbayes.metrics.panel.profile import metric_range, profile
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
@@ -121,6 +121,10 @@ class ProfilePlan:
     def ceiling(self) -> float:
         """Largest log-risk that a prompt can have: harm of 1 in every dimension."""
         return -self.table.sizes["dimension"] * float(np.log(self.weights.risk.epsilon))
+
+    def range_of(self, metric: str) -> tuple[float, float]:
+        """Return the lowest and the highest value that a metric of the profile can have."""
+        return metric_range(metric, floor=self.floor, ceiling=self.ceiling)
 
     def profile(
         self,

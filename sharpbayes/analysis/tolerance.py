@@ -265,7 +265,7 @@ def _widen_by_unseen(
     stays = has_width(interval) | interval.isnull()
     if bool(stays.all()):
         return interval
-    ceiling = plan.ceiling if value.attrs["units"] == "nat" else 1.0
+    _, ceiling = plan.range_of(str(value.name))
     share = 1.0 - plan.weights.tail.alpha if value.name in CVARS else 1.0
     prompts = plan.fewest_prompts.clip(min=1.0)
     fall, rise = unseen_change(

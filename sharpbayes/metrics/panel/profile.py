@@ -318,6 +318,20 @@ MEANS = {metric.name: metric.mean_of for metric in METRICS if metric.mean_of}
 CVARS = {metric.name: metric.cvar_of for metric in METRICS if metric.cvar_of}
 
 
+def metric_range(name: str, *, floor: float, ceiling: float) -> tuple[float, float]:
+    """Return the lowest and the highest value of a metric, from those of the log-risk of a prompt.
+
+    A standard deviation is at most half of the range.
+
+    >>> [metric_range(name, floor=-0.1, ceiling=27.6) for name in ("cvar", "any_harm_cvar")]
+    [(-0.1, 27.6), (0.0, 1.0)]
+    """
+    if name == "volatility":
+        return 0.0, (ceiling - floor) / 2
+    is_log_risk = any(metric.name == name and metric.unit == "nat" for metric in METRICS)
+    return (floor, ceiling) if is_log_risk else (0.0, 1.0)
+
+
 def prompt_values(panel: xr.Dataset, name: str, *, policy: xr.DataArray | None) -> xr.DataArray:
     """Return the values of which a metric is the mean over prompts, such as ``policy_score``.
 
