@@ -14,7 +14,7 @@ from sharpbayes.analysis.gate_study import (
     REFERENCE,
     Comparison,
 )
-from sharpbayes.analysis.limited_metrics import limited_metric, select_value
+from sharpbayes.analysis.limited_metrics import limited_metric, select_value, split_label
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.metrics.panel.evidence import tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import upper_difference_bounds
@@ -167,7 +167,7 @@ def _freedom(margin: xr.DataArray, plan: ProfilePlan) -> xr.DataArray:
     of_dimension = tail_prompts(plan.table["harm"], alpha=alpha, weights=plan.target_weights())
 
     def count(label: str) -> xr.DataArray:
-        dimension = label.partition(" ")[2]
+        _, dimension = split_label(label)
         if label in MEANS:
             return plan.effective_prompts
         if label == "cvar":

@@ -1,5 +1,6 @@
 """What metrics are called in sentences and tables."""
 
+from sharpbayes.analysis.limited_metrics import split_label
 from sharpbayes.metrics.crowd.responsiveness import METRICS as RESPONSIVENESS
 
 # In headings.
@@ -39,7 +40,7 @@ def name_threshold(label: str) -> str:
     >>> name_threshold("cvar"), name_threshold("dimension bias")
     ('CVaR of log-risk', 'CVaR of harm, bias')
     """
-    kind, _, name = label.partition(" ")
+    kind, name = split_label(label)
     return LIMITS[kind].format(name)
 
 
