@@ -19,6 +19,8 @@ MEMORY_OPTION, MEMORY_VARIABLE = "--max-memory", "SHARPBAYES_MAX_MEMORY"
 MAX_NAME, MAX_NAMES = 100, 5000
 # Names that a sentence lists.
 MAX_JOINED = 4
+# By how much shares may miss the sum of 1.
+MAX_SUM_ERROR = 1e-9
 
 
 @dataclass(frozen=True, order=True)
@@ -219,6 +221,17 @@ def format_percent(share: float) -> str:
     ('95%', '99.9%')
     """
     return f"{100 * share:g}%"
+
+
+def describe_wrong_sum(total: float) -> str:
+    """Return what is wrong with the sum of shares; empty where they add up to 1.
+
+    >>> describe_wrong_sum(1.000001), describe_wrong_sum(1.0 + 1e-12)
+    ('add up to 1.000001, they must add up to 1', '')
+    """
+    if abs(total - 1.0) <= MAX_SUM_ERROR:
+        return ""
+    return f"add up to {total:.12g}, they must add up to 1"
 
 
 def format_count(number: int, noun: str) -> str:

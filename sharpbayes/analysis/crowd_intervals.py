@@ -81,7 +81,10 @@ def measure_intervals(
         size_effect=_size_effects(study, runs, measure, observed[compared]),
     )
     contained = {"level": format_percent(boot.level), "units": study.resampled_items}
-    note = {"interval_note": INTERVAL_NOTE.format(**contained)}
+    note = {
+        "interval_note": INTERVAL_NOTE.format(**contained),
+        "resampled_units": json.dumps([study.resampled_items, "raters"]),
+    }
     return (
         observed.assign(intervals).assign_attrs(note),
         difference.assign_attrs(note),

@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.limited_metrics import about_log_risk
 from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates, tabulate_trials
 from sharpbayes.analysis.unequal_judges import count_people
 from sharpbayes.data.ratings import Codes, PanelRatings
@@ -136,10 +135,11 @@ def _add_intervals(
 
 def _metric_range(plan: ProfilePlan, metric: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     """Return the lowest and the highest value that each metric can have, over (metric)."""
-    of_log_risk = about_log_risk(metric).to_numpy()
-    ends = ((plan.floor, 0.0), (plan.ceiling, 1.0))
-    low, high = (xr.DataArray(np.where(of_log_risk, *end), metric.coords, "metric") for end in ends)
-    return low, high
+    ranges = [plan.range_of(str(label).partition("[")[0]) for label in metric.to_numpy()]
+    lowest, highest = (
+        xr.DataArray(list(ends), metric.coords, "metric") for ends in zip(*ranges, strict=True)
+    )
+    return lowest, highest
 
 
 def panel_metrics(table: xr.Dataset, policy: xr.DataArray) -> xr.DataArray:

@@ -14,7 +14,7 @@ from sharpbayes.analysis.gate_study import (
     REFERENCE,
     Comparison,
 )
-from sharpbayes.analysis.limited_metrics import limited_metric, select_value
+from sharpbayes.analysis.limited_metrics import limited_metric, select_value, split_label
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.metrics.panel.evidence import tail_prompts
 from sharpbayes.metrics.panel.non_inferiority import upper_difference_bounds
@@ -167,7 +167,7 @@ def _freedom(margin: xr.DataArray, plan: ProfilePlan) -> xr.DataArray:
     of_dimension = tail_prompts(plan.table["harm"], alpha=alpha, weights=plan.target_weights())
 
     def count(label: str) -> xr.DataArray:
-        dimension = label.partition(" ")[2]
+        _, dimension = split_label(label)
         if label in MEANS:
             return plan.effective_prompts
         if label == "cvar":
@@ -182,7 +182,7 @@ def _largest_difference(
     comparison: Comparison, margin: xr.DataArray, plan: ProfilePlan
 ) -> xr.DataArray:
     """Return over (metric) how far two models can differ, with the drift of judges, if measured."""
-    variables = [(MEANS | CVARS)[limited_metric(str(x))] for x in margin["metric"].to_numpy()]
-    of_log_risk = np.array(variables) == "log_risk"
-    limit = np.where(of_log_risk, plan.ceiling, 1.0) * (2 if comparison.anchors else 1)
-    return xr.DataArray(limit, margin.coords, "metric")
+    labels = map(str, margin["metric"].to_numpy())
+    limits = [plan.range_of(limited_metric(label))[1] for label in labels]
+    largest = xr.DataArray(limits, margin.coords, "metric")
+    return 2 * largest if comparison.anchors else largest

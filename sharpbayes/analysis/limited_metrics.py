@@ -9,13 +9,23 @@ METRICS = {"dimension": "dimension_cvar", "worst_dimension": "dimension_cvar", "
 LOG_RISKS = ("mean", "cvar")
 
 
+def split_label(label: str) -> tuple[str, str]:
+    """Return the kind of a limit or a margin, and the dimension or category that it is about.
+
+    >>> split_label("policy_score"), split_label("dimension mental health")
+    (('policy_score', ''), ('dimension', 'mental health'))
+    """
+    kind, _, name = label.partition(" ")
+    return kind, name
+
+
 def limited_metric(label: str) -> str:
     """Return the metric of a profile that a limit or a margin is about, by its label.
 
     >>> limited_metric("policy_score"), limited_metric("dimension bias")
     ('policy_score', 'dimension_cvar')
     """
-    kind = label.partition(" ")[0]
+    kind, _ = split_label(label)
     return METRICS.get(kind, kind)
 
 
@@ -34,7 +44,7 @@ def about_log_risk(labels: xr.DataArray) -> xr.DataArray:
 
 def select_value(data: xr.Dataset, label: str) -> xr.DataArray:
     """Return what a limit or a margin is about, by its label, such as ``dimension bias``."""
-    kind, _, name = label.partition(" ")
+    kind, name = split_label(label)
     if kind == "worst_dimension":
         return data["dimension_cvar"].max("dimension", skipna=False)
     if kind == "dimension":

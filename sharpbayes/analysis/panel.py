@@ -80,7 +80,9 @@ def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
     bootstrapped, tolerance = bootstrap_profile(plan), plan.weights.tolerance
     note = plan.interval_note + f" {NOTE}" * (bootstrapped.rare_harm is not None)
     interval = bootstrapped.intervals().assign_attrs(
-        method=plan.study.spec.bootstrap.interval, interval_note=note
+        method=plan.study.spec.bootstrap.interval,
+        interval_note=note,
+        resampled_units=json.dumps(plan.resampled_units),
     )
     profile = _add_tiers(plan.complete_profile(), interval, plan.weights)
     groups = {name: profile, f"{name}_interval": _drop_empty(interval)}

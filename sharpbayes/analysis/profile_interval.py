@@ -248,10 +248,8 @@ class BootstrappedProfile:
         return fewer.clip(min=1.0)
 
     def _limit(self, name: str) -> float:
-        """Largest value that a metric can have; of a standard deviation half of the range."""
-        if name == "volatility":
-            return self.ceiling / 2
-        return self.ceiling if self.observed[name].attrs["units"] == "nat" else 1.0
+        """Largest value that a metric can have."""
+        return profile.metric_range(name, floor=0.0, ceiling=self.ceiling)[1]
 
 
 def _take_fewer(prompts: xr.DataArray) -> xr.DataArray:

@@ -26,7 +26,7 @@ from sharpbayes.metrics.panel.evidence import (
     fewest_prompts,
     tail_prompts,
 )
-from sharpbayes.metrics.panel.profile import profile
+from sharpbayes.metrics.panel.profile import metric_range, profile
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
@@ -121,6 +121,10 @@ class ProfilePlan:
     def ceiling(self) -> float:
         """Largest log-risk that a prompt can have: harm of 1 in every dimension."""
         return -self.table.sizes["dimension"] * float(np.log(self.weights.risk.epsilon))
+
+    def range_of(self, metric: str) -> tuple[float, float]:
+        """Return the lowest and the highest value that a metric of the profile can have."""
+        return metric_range(metric, floor=self.floor, ceiling=self.ceiling)
 
     def profile(
         self,
@@ -255,13 +259,19 @@ class ProfilePlan:
         return PopulationWeights(self.table["category"], self.shares, counts)
 
     @property
+    def resampled_units(self) -> tuple[str, ...]:
+        """What the bootstrap draws: prompts or clusters of them, and any generations of each."""
+        prompts = "prompts" if self.clusters is None else "clusters of prompts"
+        return (prompts, "generations") if self.resamples_generations else (prompts,)
+
+    @property
     def interval_note(self) -> str:
         """What the intervals contain."""
         boot = self.study.spec.bootstrap
         return INTERVAL_NOTE.format(
             level=format_percent(boot.level),
             kind=KINDS[boot.interval],
-            prompts="prompts" if self.clusters is None else "clusters of prompts",
+            prompts=self.resampled_units[0],
             samples=" and the repeated generations of each" if self.resamples_generations else "",
             and_samples=" and of generations" if self.resamples_generations else "",
         )

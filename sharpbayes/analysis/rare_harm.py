@@ -87,7 +87,7 @@ def bound_rare_harm(plan: ProfilePlan, observed: xr.Dataset) -> RareHarm | None:
     Source: Gaffke 2005; the limit of five by measured coverage.
     """
     means, tails = ([name for name in names if name in observed] for names in (MEANS, HARMED))
-    ends = {name: _find_ends(plan, observed[name]) for name in (*means, *tails)}
+    ends = {name: plan.range_of(name) for name in (*means, *tails)}
     prompts = count_clusters(plan.table["log_risk"], weights=plan.target_weights())
     is_carried = xr.Dataset(
         {name: _is_carried(observed, name, ends[name], prompts) for name in means}
@@ -126,11 +126,6 @@ def _share_harmed(plan: ProfilePlan, weights: xr.DataArray | None) -> xr.Dataset
         has_harm = (values > floor + ROUNDING).astype(float).where(values.notnull())
         shares[name] = weighted_mean(has_harm, dim=plan.dim, weights=plan.target_weights(weights))
     return xr.Dataset(shares)
-
-
-def _find_ends(plan: ProfilePlan, mean: xr.DataArray) -> tuple[float, float]:
-    """Return the smallest and the largest value that a prompt can add to a mean."""
-    return (plan.floor, plan.ceiling) if mean.attrs["units"] == "nat" else (0.0, 1.0)
 
 
 def _is_carried(

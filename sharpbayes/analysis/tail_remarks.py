@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.limited_metrics import split_label
 from sharpbayes.analysis.unseen_order import rise_by_ends
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import has_tail
@@ -103,7 +104,7 @@ def describe_categories(tolerance: xr.Dataset) -> Iterator[str]:
         is_told = tolerance["tells_tail"].sel(threshold=label).to_numpy()
         models = tuple(map(str, tolerance["model"].to_numpy()[~is_told]))
         if models:
-            categories.setdefault(models, []).append(label.partition(" ")[2])
+            categories.setdefault(models, []).append(split_label(label)[1])
     for models, names in categories.items():
         is_every = len(models) == tolerance.sizes["model"]
         of_models = "" if is_every else f" of {join_names(models)}"

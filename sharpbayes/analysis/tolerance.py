@@ -6,7 +6,12 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.limited_metrics import about_log_risk, limited_metric, select_value
+from sharpbayes.analysis.limited_metrics import (
+    about_log_risk,
+    limited_metric,
+    select_value,
+    split_label,
+)
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import tells_tail
@@ -243,7 +248,7 @@ def limits_tails(tolerance: Tolerance) -> bool:
 
 def _select_resamples(resampled: Resampled, label: str) -> tuple[ProfilePlan, BootstrappedProfile]:
     """The plan and resamples of what a limit is about: those of its category, or of all prompts."""
-    kind, _, name = label.partition(" ")
+    kind, name = split_label(label)
     return resampled[name if kind == "category" else ""]
 
 
@@ -253,7 +258,7 @@ def _bound(resampled: Resampled, label: str, side: str, *, error_rate: float) ->
     metric = limited_metric(label)
     value, interval = bootstrapped.observed[metric], bootstrapped.interval_at(metric, error_rate)
     interval = _widen_by_unseen(plan, value, interval, error_rate=error_rate)
-    kind, _, name = label.partition(" ")
+    kind, name = split_label(label)
     interval = interval.sel(dimension=name, drop=True) if kind == "dimension" else interval
     return interval.sel(bound=side, drop=True)
 
@@ -265,7 +270,7 @@ def _widen_by_unseen(
     stays = has_width(interval) | interval.isnull()
     if bool(stays.all()):
         return interval
-    ceiling = plan.ceiling if value.attrs["units"] == "nat" else 1.0
+    _, ceiling = plan.range_of(str(value.name))
     share = 1.0 - plan.weights.tail.alpha if value.name in CVARS else 1.0
     prompts = plan.fewest_prompts.clip(min=1.0)
     fall, rise = unseen_change(

@@ -141,8 +141,7 @@ class ColumnParser:
         empty = texts.str.strip() == ""
         numbers = pd.to_numeric(texts.where(~empty), errors="coerce")
         if bool(numbers.isna().all()):
-            times = pd.to_datetime(texts.where(~empty), errors="coerce", utc=True, format="ISO8601")
-            numbers = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+            numbers = count_seconds(texts.where(~empty))
         array = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
         wrong = np.flatnonzero((~np.isfinite(array) & ~empty.to_numpy())[codes])
         if wrong.size:
@@ -313,18 +312,33 @@ def join_texts(name: str | None, *, owner: Factor, table: pd.DataFrame, **source
     return np.array([clip_text(text) for text in texts], np.str_)
 
 
+def count_seconds(dates: pd.Series) -> pd.Series:
+    """Return dates and times in seconds since 1970; missing where a text is none."""
+    times = pd.to_datetime(dates, errors="coerce", utc=True, format="ISO8601")
+    return (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+
+
 def _read_side_table(
     side: SideTable, owner: Factor, base: Path, unit: str, wanted: Sequence[str]
 ) -> tuple[dict[str, Texts], list[str]]:
     """Read some columns of a side table, rows in the order of the owner's labels, and all names."""
     table = load_side_table(side, base)
-    rows = pd.Index(table[side.key]).get_indexer(list(owner.labels))
+    rows = order_rows(table[side.key], owner, base / side.data, unit=unit)
+    names = [str(name) for name in table.columns]
+    return {n: take_texts(table[n], rows, base / side.data) for n in names if n in wanted}, names
+
+
+def order_rows(keys: pd.Series, owner: Factor, path: Path, *, unit: str) -> NDArray[np.intp]:
+    """Return the rows of a side table in the order of the owner's labels.
+
+    DataError where a label has none.
+    """
+    rows: NDArray[np.intp] = pd.Index(keys).get_indexer(list(owner.labels))
     absent = [label for label, row in zip(owner.labels, rows, strict=True) if row < 0]
     if absent:
         message = f"{format_count(len(absent), unit)} without a row here: {format_list(absent)}"
-        raise DataError.at(base / side.data, message, key=side.key)
-    names = [str(name) for name in table.columns]
-    return {n: take_texts(table[n], rows, base / side.data) for n in names if n in wanted}, names
+        raise DataError.at(path, message, key=str(keys.name))
+    return rows
 
 
 def load_side_table(side: SideTable, base: Path, *roles: tuple[str, str]) -> pd.DataFrame:

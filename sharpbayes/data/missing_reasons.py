@@ -31,7 +31,7 @@ def count_reasons(
     cells = score[tuple(factor.codes for factor in factors.values())]
     missing = cells == MISSING
     if of_row is not None:
-        names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
+        names = panel.indicator_columns
         position = pd.Index(names).get_indexer(pd.Index(table[of_row]))
         missing &= position[:, None] == np.arange(len(names))
     judge = factors["judge"]

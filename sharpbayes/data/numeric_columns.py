@@ -8,12 +8,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sharpbayes.data.cells import format_cells, format_rows, parse_number
-from sharpbayes.data.columns import ColumnParser, factorize, load_side_table, take_chunked
+from sharpbayes.data.columns import (
+    ColumnParser,
+    count_seconds,
+    factorize,
+    load_side_table,
+    order_rows,
+    take_chunked,
+)
 from sharpbayes.data.corrections import suggest_fix
 from sharpbayes.data.covariates import Floats, UnitNumbers
 from sharpbayes.data.ratings import Factor
 from sharpbayes.data.readers.formats import read_columns
-from sharpbayes.errors import did_you_mean, format_count, format_list
+from sharpbayes.errors import did_you_mean, format_count
 from sharpbayes.spec.roles import SideTable
 from sharpbayes.spec.scales import BooleanScale
 
@@ -32,9 +39,7 @@ def parse_numbers(values: pd.Series, parser: ColumnParser) -> Floats:
     empty = np.array([not text for text in texts], dtype=bool)
     if np.isnan(numbers).all() and not empty.all():
         dates = pd.Series(texts, dtype=str).where(~empty)
-        times = pd.to_datetime(dates, errors="coerce", utc=True, format="ISO8601")
-        seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
-        numbers = seconds.to_numpy(dtype=float, na_value=np.nan) / DAY
+        numbers = count_seconds(dates).to_numpy(dtype=float, na_value=np.nan) / DAY
     wrong = np.flatnonzero((~np.isfinite(numbers) & ~empty)[codes])
     if wrong.size:
         bad = {texts[code] for code in np.unique(codes[wrong])}
@@ -104,12 +109,7 @@ def _read_side(name: str, side: SideTable, dim: str, owner: Factor, base: Path) 
     """Read a column of a side table in the order of the owner's labels."""
     table = load_side_table(side, base, ("slope", name))
     parser = ColumnParser(base / side.data, side.dialect)
-    rows = pd.Index(table[side.key]).get_indexer(list(owner.labels))
-    absent = [label for label, row in zip(owner.labels, rows, strict=True) if row < 0]
-    if absent:
-        count = format_count(len(absent), dim)
-        parser.add_problem(side.key, f"{count} without a row here: {format_list(absent)}")
-    parser.raise_problems()
+    rows = order_rows(table[side.key], owner, base / side.data, unit=dim)
     values = parse_numbers(table[name].iloc[rows], parser)
     parser.raise_problems()
     return UnitNumbers((dim,), values)

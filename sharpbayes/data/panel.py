@@ -126,7 +126,8 @@ def _read_cells(
     roles = [(role, named[role]) for role in used if role in named]
     if panel.layout == "wide":
         roles = [(role, named[role]) for role in (*KEYS, "reason") if role in named]
-        roles += [(f"indicator {n}", i.column or n) for n, i in panel.full_indicators.items()]
+        columns = zip(panel.full_indicators, panel.indicator_columns, strict=True)
+        roles += [(f"indicator {indicator}", column) for indicator, column in columns]
     table = read_table(
         base, panel.data, panel.layout, dialect=panel.dialect, roles=roles, compact=True
     )
@@ -157,8 +158,7 @@ def _check_cells(
         return
     cell = [*keys.values(), *([roles.indicator] if roles.indicator else [])]
     written = roles.model_dump(exclude_none=True).items() - panel.LOGS.get(panel.layout, {}).items()
-    used = [name for name in (roles.score, roles.category, roles.text) if name is not None]
-    used += [indicator.column or name for name, indicator in panel.full_indicators.items()]
+    used = [*filter(None, (roles.score, roles.category, roles.text)), *panel.indicator_columns]
 
     def suggest() -> str:
         order = {role: name for role, name in roles.model_dump().items() if (role, name) in written}
@@ -198,7 +198,7 @@ def _parse_cells(
     table: pd.DataFrame, panel: Panel, factors: Mapping[str, Factor], parser: ColumnParser
 ) -> tuple[Scores, Flags | None, dict[str, int]]:
     """Parse the score of every cell, mark cells without a row, and count scores and empty cells."""
-    names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
+    names = panel.indicator_columns
     indicator, of_row = None, panel.roles.indicator
     if of_row is not None:
         known = sorted(set(table[of_row]))
@@ -274,7 +274,7 @@ def _factorize_rows(
     """Return the rows of indicators that the study has, and what they are about."""
     if panel.roles.indicator is None:
         return table, factors
-    names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
+    names = panel.indicator_columns
     code = pd.Index(names).get_indexer(pd.Index(table[panel.roles.indicator])).astype(np.int32)
     kept = code >= 0
     rows = {name: factor.of(kept) for name, factor in factors.items()}

@@ -49,7 +49,7 @@ def add_people(
     parser, roles = ColumnParser(base / people.data, people.dialect), people.roles
     named = roles.model_dump(exclude_none=True)
     table = read_people(people, base, parser)
-    columns = [indicator.column or name for name, indicator in panel.full_indicators.items()]
+    columns = panel.indicator_columns
     labels = {role: ratings.labels.get(role, ()) for role in ("model", "prompt", "sample")}
     codes = {
         role: _match_labels(table, named.get(role), known, role, parser)

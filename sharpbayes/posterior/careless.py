@@ -163,13 +163,10 @@ def _probabilities(study: CrowdStudy, draws: ReplicateDraws) -> Floats:
 
 
 def _monte_carlo_error(probability: Floats) -> Floats:
-    """Standard error of the mean over draws by the effective sample size; 0 without a spread."""
+    """Standard error of the mean over draws, (chain, draw, rater); 0 without a spread."""
     from arviz_stats.base import array_stats  # type: ignore[attr-defined]  # noqa: PLC0415 - slow to load
 
-    values = np.moveaxis(probability, -1, 0)
-    spread = values.std(axis=(1, 2))
-    size = array_stats.ess(values, chain_axis=1, draw_axis=2, method="mean")
-    error: Floats = np.where(spread > 0.0, spread / np.sqrt(np.where(size > 0.0, size, 1.0)), 0.0)
+    error: Floats = array_stats.mcse(probability, chain_axis=0, draw_axis=1, method="mean")
     return error
 
 

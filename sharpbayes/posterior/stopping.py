@@ -1,11 +1,12 @@
 """When a plan of purchases says stop: what takes its certainty from a fit that it trusts."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import xarray as xr
 
 from sharpbayes.analysis.unequal_judges import JUDGES, TRIALS, list_inequalities
+from sharpbayes.posterior.contradictions import Contradiction
 from sharpbayes.posterior.purchase_lists import STOP, UNDECIDED
 
 # What a certainty rests on where models were judged unequally, or the fit is contradicted.
@@ -65,14 +66,16 @@ def restrict_by_few_raters(
     return plan.assign_attrs(limits=json.dumps([*limits, *filter(None, [remark])]))
 
 
-def restrict_by_contradictions(plan: xr.Dataset, contradictions: Sequence[str]) -> xr.Dataset:
-    """Return a plan with what contradicts the fit that it trusts.
+def restrict_by_contradictions(
+    plan: xr.Dataset, contradictions: Collection[Contradiction], sentences: Sequence[str]
+) -> xr.Dataset:
+    """Return a plan with what contradicts the fit that it trusts, and the sentences on it.
 
     That a fit is sure is then no reason to stop, nor is a gain by it that is below its price.
     """
     if not contradictions:
         return plan
-    limits = [*json.loads(plan.attrs.get("limits", "[]")), *contradictions]
+    limits = [*json.loads(plan.attrs.get("limits", "[]")), *sentences]
     verdict = UNDECIDED if plan.attrs["verdict"] == STOP else plan.attrs["verdict"]
     basis = plan.attrs.get("basis", CONTRADICTED)
     return plan.assign_attrs(limits=json.dumps(limits), verdict=verdict, basis=basis)

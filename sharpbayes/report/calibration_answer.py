@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.errors import format_count, format_percent, join_names
-from sharpbayes.report.metric_names import METRICS
-from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.metrics.stats.labels import labels_where
 
 # Level of the intervals that the answer counts, and below which a corrected p value contradicts.
 LEVEL, ERROR_RATE = 0.9, 0.05

@@ -6,8 +6,8 @@ import xarray as xr
 
 from sharpbayes.analysis.predictive_order import has_many_bad, predicts_worse
 from sharpbayes.errors import format_count, join_names
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.tables.format import number, thousands
-from sharpbayes.report.tables.panel import labels_where
 
 
 def comparison_answer(results: xr.DataTree) -> list[str]:

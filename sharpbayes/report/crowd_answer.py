@@ -7,9 +7,11 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.crowd_evidence import CHANCE, OTHER_LABELS, runs_against
+from sharpbayes.analysis.results_view import is_fitted
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.crowd.reading import FALSE_READING, count_readers
-from sharpbayes.report.claims import evidence_texts
+from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.posterior.claims import evidence_texts, failed_statistics
 from sharpbayes.report.group_differences import GroupDifferences, size_of_group
 from sharpbayes.report.refits import refit_sentences
 from sharpbayes.report.stability import crowd_stability
@@ -17,13 +19,10 @@ from sharpbayes.report.suspect_scores import suspect_scores
 from sharpbayes.report.tables.crowd import ALL_GROUPS, ALL_ITEMS, EVERYONE, has_same_labels
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import estimate, number
-from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.wording import (
     bootstrap_estimate,
     contained_sources,
-    failed_statistics,
-    is_fitted,
     likely_reasons,
     misfit_reasons,
     posterior_estimate,

@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from sharpbayes.analysis.prompt_counts import describe_tail
+from sharpbayes.analysis.results_view import is_fitted
 from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.evidence import FEW_SHARED, has_tail
 from sharpbayes.metrics.stats.overlap import union_size
-from sharpbayes.report.lowest import (
+from sharpbayes.posterior.contradictions import has_other_lowest
+from sharpbayes.posterior.lowest import (
     CLOSE,
     excluded_models,
     likely_lowest,
@@ -14,7 +16,7 @@ from sharpbayes.report.lowest import (
     probability_of_lowest,
 )
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.wording import is_fitted, likely_reasons, misfit_reasons, tail_reasons
+from sharpbayes.report.wording import likely_reasons, misfit_reasons, tail_reasons
 
 
 def disagreement_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
@@ -25,10 +27,9 @@ def disagreement_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     if not is_fitted(view):
         return
     excluded = excluded_models(view, "cvar")
-    observed, likely = (f(view, "cvar") for f in (observed_lowest, likely_lowest))
-    names_differ = not {*observed} & {*likely}
     excludes = "an interval of one does not contain the centre of the other"
-    if len(models) > 1 and names_differ:
+    if has_other_lowest(view, models):
+        observed, likely = (f(view, "cvar") for f in (observed_lowest, likely_lowest))
         also = f"; of {join_names(excluded)} {excludes}" if excluded else ""
         reason = _explain(view, models, excluded or [*observed, *likely], excluded)
         yield f"Posterior and bootstrap name different models{also}. {reason}"

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.stats.draws import DRAWS, central_interval
-from sharpbayes.report.claims import evidence_texts
+from sharpbayes.posterior.claims import evidence_texts
 from sharpbayes.report.summary import answer, failed, remarks, verdict
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.updates import list_updates

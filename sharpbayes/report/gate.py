@@ -18,6 +18,7 @@ from sharpbayes.analysis.gate_evidence import (
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE, INFERIOR, NON_INFERIOR, PASSING
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.gate_comparison import (
@@ -26,13 +27,12 @@ from sharpbayes.report.gate_comparison import (
     name_sides,
     name_studies,
 )
-from sharpbayes.report.layout import read_weights
 from sharpbayes.report.metric_names import name_threshold
 from sharpbayes.report.stability import name_raters
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.gate import needed_prompts, telling_places
-from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.wording import probability_text
+from sharpbayes.storage.attributes import read_weights
 
 DECIDED = (NON_INFERIOR, INFERIOR)
 # Why nothing is decided, whatever the bounds are.

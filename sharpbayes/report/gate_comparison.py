@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import xarray as xr
 
 from sharpbayes.errors import format_count, format_list, join_names
-from sharpbayes.report.layout import read_weights
 from sharpbayes.report.metric_names import name_threshold
 from sharpbayes.report.tables.format import number
 from sharpbayes.spec.files import describe_open_checks
+from sharpbayes.storage.attributes import read_weights
 
 SIDES = ("candidate", "reference")
 

@@ -7,10 +7,10 @@ import xarray as xr
 from sharpbayes.metrics.panel.non_inferiority import INFERIOR, NON_INFERIOR
 from sharpbayes.report.approval import approval
 from sharpbayes.report.gate import describe_difference, gate_answer, list_worse
-from sharpbayes.report.layout import read_weights
 from sharpbayes.report.metric_names import name_threshold
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.renderer import as_markdown, markdown_text
+from sharpbayes.storage.attributes import read_weights
 
 SIGNS = {NON_INFERIOR: "\u2705", INFERIOR: "\u274c"}
 UNDECIDED_SIGN = "\u2753"

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.results_view import is_fitted
 from sharpbayes.errors import format_count, format_percent
 from sharpbayes.metrics.stats.draws import central_interval
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
+from sharpbayes.metrics.stats.pairs import pairs_where
 from sharpbayes.report.tables.crowd import ALL_ITEMS, list_reasons, name_scale
 from sharpbayes.report.tables.declaration import Labels, View
 from sharpbayes.report.tables.format import estimate, number, value_and_interval
-from sharpbayes.report.tables.panel import pairs_where
-from sharpbayes.report.wording import is_fitted, probability_text
+from sharpbayes.report.wording import probability_text
 
 # A smaller effect of numbers of ratings is not said.
 SIZE_EFFECT = 0.05

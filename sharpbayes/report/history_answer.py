@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import xarray as xr
 
+from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.analysis.releases import ONE_MODEL
 from sharpbayes.errors import format_count, format_list, join_names
+from sharpbayes.metrics.panel.comparison import CANNOT_TELL
 from sharpbayes.metrics.panel.profile import CVARS
+from sharpbayes.report.claims import IF_NO_MORE_ENDS
 from sharpbayes.report.layout import PANEL
-from sharpbayes.report.metric_names import METRICS
-from sharpbayes.report.panel_reading import IF_NO_MORE_ENDS
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.tolerance import CANNOT_TELL
 
 # The status of a release that was not to be fitted.
 MEASURED = "measured"

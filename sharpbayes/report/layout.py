@@ -1,12 +1,8 @@
 """What kind of results a file holds, and one sentence where a part is missing."""
 
 import json
-import tomllib
-from typing import Any
 
 import xarray as xr
-
-from sharpbayes.storage.schema import APPROXIMATE
 
 PANEL, CROWD = "panel", "crowd"
 WEIGHED, COMPARISON, CALIBRATION, UNKNOWN = "weigh", "compare", "calibrate", "unknown"
@@ -32,45 +28,10 @@ def results_kind(results: xr.DataTree) -> str:
     return next((kind for group, kind in _BY_GROUP.items() if group in results.children), UNKNOWN)
 
 
-def has_converged(results: xr.DataTree) -> bool:
-    """Return whether the posterior of results, if any, may be used.
-
-    An interrupted fit has the draws that it came to, which seldom meet the limits. A preview has no
-    chains that could. Results of `weigh` have no diagnostics and repeat what the fit missed.
-
-    >>> has_converged(xr.DataTree(xr.Dataset(attrs={"status": "not converged"})))
-    False
-    """
-    status = results.attrs.get("status")
-    diagnosed = "diagnostics" in results and "converged" in results["diagnostics"]
-    if status in (APPROXIMATE, "not converged") or not diagnosed:
-        return status != "not converged" and "convergence_issues" not in results.attrs
-    return bool(results["diagnostics"]["converged"])
-
-
 def list_open_checks(results: xr.DataTree) -> list[str]:
     """Return the assumptions of the study that nobody confirmed."""
     checks: list[str] = json.loads(results.attrs.get("open_checks", "[]"))
     return checks
-
-
-def read_weights(results: xr.DataTree) -> dict[str, Any]:
-    """Return the weights that results were made with; empty where there are none.
-
-    >>> read_weights(xr.DataTree(xr.Dataset(attrs={"weights": "tolerance = { cvar = 4.0 }"})))
-    {'tolerance': {'cvar': 4.0}}
-    """
-    return tomllib.loads(results.attrs.get("weights", ""))
-
-
-def read_criterion(results: xr.DataTree) -> str:
-    """Return what the weights of results compare models by.
-
-    >>> read_criterion(xr.DataTree(xr.Dataset(attrs={"weights": "decision = { by = 'mean' }"})))
-    'mean'
-    """
-    decision: dict[str, str] = read_weights(results).get("decision", {})
-    return decision.get("by", "cvar")
 
 
 def group_names(results: xr.DataTree) -> dict[str, tuple[str, str]]:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 import xarray as xr
 
+from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.errors import format_count, join_names
-from sharpbayes.report.claims import evidence_texts
+from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.posterior.claims import evidence_texts, failed_statistics
+from sharpbayes.posterior.lowest import observed_lowest
 from sharpbayes.report.layout import list_open_checks
-from sharpbayes.report.lowest import observed_lowest
-from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.refits import other_selections
 from sharpbayes.report.stability import (
@@ -29,14 +30,9 @@ from sharpbayes.report.suspect_scores import alike_judges
 from sharpbayes.report.tables.crowd import ALL_GROUPS, ALL_ITEMS, has_same_labels, list_reasons
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import has_several_models, labels_where
-from sharpbayes.report.wording import (
-    NOT_COMPARED,
-    failed_statistics,
-    is_approximate,
-    list_texts,
-    mark_texts,
-)
+from sharpbayes.report.tables.panel import has_several_models
+from sharpbayes.report.wording import NOT_COMPARED, is_approximate, mark_texts
+from sharpbayes.storage.attributes import list_texts
 
 YES, PARTLY, NO, UNKNOWN = "yes", "partly", "no", "not known"
 NO_CHAIN = "The fit is a preview, and no chain has confirmed it."

@@ -1,15 +1,8 @@
 """What metrics are called in sentences and tables."""
 
+from sharpbayes.analysis.limited_metrics import split_label
 from sharpbayes.metrics.crowd.responsiveness import METRICS as RESPONSIVENESS
 
-# In sentences.
-METRICS = {
-    "cvar": "tail risk",
-    "mean": "mean log-risk",
-    "policy_score": "policy score",
-    "worst_dimension": "tail risk of the worst dimension",
-    "hm": "responsiveness",
-}
 # In headings.
 HEADINGS = {
     **{metric.name: metric.label for metric in RESPONSIVENESS},
@@ -47,7 +40,7 @@ def name_threshold(label: str) -> str:
     >>> name_threshold("cvar"), name_threshold("dimension bias")
     ('CVaR of log-risk', 'CVaR of harm, bias')
     """
-    kind, _, name = label.partition(" ")
+    kind, name = split_label(label)
     return LIMITS[kind].format(name)
 
 

@@ -13,7 +13,7 @@ from sharpbayes.report import summary
 from sharpbayes.report.approval import approval
 from sharpbayes.report.chapters import build_chapters
 from sharpbayes.report.figures.catalogue import DECISIONS, PageFigure, page_figures
-from sharpbayes.report.layout import PANEL, read_weights
+from sharpbayes.report.layout import PANEL
 from sharpbayes.report.lights import lights
 from sharpbayes.report.shares_by_hand import shares_by_hand
 from sharpbayes.report.tables.html import escape_code
@@ -22,6 +22,7 @@ from sharpbayes.report.updates import update_provenance
 from sharpbayes.report.weights_by_hand import weights_by_hand
 from sharpbayes.report.wording import mark_texts
 from sharpbayes.spec.weights import Tolerance
+from sharpbayes.storage.attributes import read_weights
 from sharpbayes.storage.files import write_text
 from sharpbayes.storage.schema import FILES
 

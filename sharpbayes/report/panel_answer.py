@@ -3,37 +3,30 @@
 from collections.abc import Iterator
 from functools import cached_property
 
+from sharpbayes.analysis.metric_names import METRICS
+from sharpbayes.analysis.results_view import is_fitted
 from sharpbayes.errors import join_names
-from sharpbayes.report.approval import expiry_warning
-from sharpbayes.report.claims import (
-    describe_own_values,
-    evidence_texts,
-)
-from sharpbayes.report.disagreement import disagreement_sentences
-from sharpbayes.report.human_scoring import (
-    BY_JUDGES,
-    contradicted_metrics,
-    contradicted_verdicts,
-    human_sentences,
-)
-from sharpbayes.report.layout import read_weights
-from sharpbayes.report.lowest import (
-    describe_different_lowest,
-    describe_observed_lowest,
+from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.posterior.claims import evidence_texts
+from sharpbayes.posterior.lowest import (
     is_disputed,
     likely_lowest,
     observed_lowest,
     probability_of_lowest,
     similar_models,
 )
-from sharpbayes.report.metric_names import METRICS
+from sharpbayes.posterior.panel_reading import PanelReading
+from sharpbayes.report.approval import expiry_warning
+from sharpbayes.report.claims import IF_NO_MORE_ENDS, IF_SCORES_TELL, describe_own_values
+from sharpbayes.report.disagreement import disagreement_sentences
+from sharpbayes.report.human_scoring import BY_JUDGES, human_sentences
+from sharpbayes.report.lowest import describe_different_lowest, describe_observed_lowest
 from sharpbayes.report.panel_decision import (
     selection_sentences,
     tolerance_beyond_tails,
     tolerance_sentences,
     worst_dimension_sentence,
 )
-from sharpbayes.report.panel_reading import IF_NO_MORE_ENDS, IF_SCORES_TELL, PanelReading
 from sharpbayes.report.posterior_lowest import describe_lowest, list_others
 from sharpbayes.report.refits import refit_sentences
 from sharpbayes.report.refusals import refusal_sentences
@@ -42,17 +35,16 @@ from sharpbayes.report.suspect_scores import suspect_scores
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.missing import missing_sentences
-from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.tables.slopes import order_changes
 from sharpbayes.report.wording import (
     bootstrap_estimate,
-    is_fitted,
     posterior_estimate,
     probability_text,
     resampled_units,
     without_posterior,
 )
+from sharpbayes.storage.attributes import read_weights
 
 
 def panel_answer(view: View) -> list[str]:
@@ -86,6 +78,8 @@ def panel_answer(view: View) -> list[str]:
 class PanelAnswer(PanelReading):
     """Sentences about the results of a panel."""
 
+    view: View
+
     @cached_property
     def remarks(self) -> list[str]:
         """Limits of the evidence that leave every statement standing."""
@@ -99,30 +93,7 @@ class PanelAnswer(PanelReading):
 
     def by_people(self) -> Iterator[str]:
         """What people's scoring says that contradicts the answer by the judges' scoring."""
-        named = self.models if len(self.models) <= 1 else self.named_by("cvar")
-        models = [name for name in named if name in self._contradicted_verdicts]
-        return human_sentences(self.view, self._contradicted, models)
-
-    @property
-    def is_contradicted(self) -> bool:
-        """Whether people's scoring gives another answer, in whole or in part."""
-        return bool(self._contradicted or self._contradicted_verdicts)
-
-    @cached_property
-    def _contradicted(self) -> list[str]:
-        """Metrics by which people's scoring names another model than the answer does."""
-        if len(self.models) <= 1 or self.has_other_judges:
-            return []
-        others = [] if "lowest" in self.carried else self.substitutes
-        first = ["policy_score"] if self.has_policy_score else []
-        return contradicted_metrics(self.view, [*dict.fromkeys([*first, "cvar", *others])])
-
-    @cached_property
-    def _contradicted_verdicts(self) -> list[str]:
-        """Models with another verdict by people's scoring, where the evidence carries verdicts."""
-        if "admissible" not in self.carried:
-            return []
-        return [name for name in contradicted_verdicts(self.view) if name in self.models]
+        return human_sentences(self.view, self.contradicted_metrics, self.contradicted_models)
 
     def lead(self) -> Iterator[str]:
         """Limits of the evidence first, or that posterior and bootstrap dispute the answer."""
@@ -163,16 +134,6 @@ class PanelAnswer(PanelReading):
         )
         lowest = {METRICS[name]: self.named_by(name) for name in ("cvar", "policy_score")}
         yield from describe_different_lowest(lowest)
-
-    @cached_property
-    def has_unseen_order(self) -> bool:
-        """Whether the answer orders models by tails that answers which nobody saw could reorder."""
-        if not self.near_lowest or "lowest" not in self.carried or self.is_disputed:
-            return False
-        names = observed_lowest(self.view, "cvar")
-        if is_fitted(self.view):
-            return likely_lowest(self.view, "cvar") == names
-        return bool({*self.near_lowest} - {*similar_models(self.view, "cvar")})
 
     def _chance_of_lowest(self) -> Iterator[str]:
         """That the lowest of several alike models came out so partly by chance."""
@@ -232,7 +193,7 @@ class PanelAnswer(PanelReading):
 
     def _posterior_lowest(self, *, carried: bool) -> str:
         """The most probable model, with probability, estimate and what its interval contains."""
-        judged = f" {BY_JUDGES}" if "cvar" in self._contradicted else ""
+        judged = f" {BY_JUDGES}" if "cvar" in self.contradicted_metrics else ""
         first, probability = self.named_by("cvar")[0], probability_of_lowest(self.view, "cvar")
         within = "" if carried or self.is_disputed else ", within that limit"
         is_limited = judged or within or self.is_disputed
@@ -341,7 +302,7 @@ class PanelAnswer(PanelReading):
         row = self.view.select({"metric": metric, "model": first})
         chance, estimate = probability_text(row["joint/prob_lowest"]), posterior_estimate(row)
         others = list_others(probability_of_lowest(self.view, metric), self.models, first)
-        judged = f" {BY_JUDGES}" if metric in self._contradicted else ""
+        judged = f" {BY_JUDGES}" if metric in self.contradicted_metrics else ""
         also = f"; it may also be {others}" if others else ""
         return (
             f"{first} has the lowest {METRICS[metric]}{judged} with probability {chance}, "

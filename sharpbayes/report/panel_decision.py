@@ -6,29 +6,35 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.limited_metrics import select_value
+from sharpbayes.analysis.results_view import is_fitted
 from sharpbayes.analysis.tolerance_evidence import exceeded_limits, kept_limits, relies_on_fit
 from sharpbayes.errors import format_percent, join_names
-from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
-from sharpbayes.report.claims import COMPARED, has_means, has_other_judges, is_recommended
-from sharpbayes.report.human_scoring import (
-    BY_JUDGES,
-    BY_PEOPLE,
-    HUMAN_DECISION,
-    contradicted_verdicts,
-    contradicts_selection,
-    selection_contradicted,
-)
-from sharpbayes.report.lowest import is_disputed
-from sharpbayes.report.metric_names import CRITERIA, name_threshold
-from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import labels_where, lowest_models
-from sharpbayes.report.tables.tolerance import (
+from sharpbayes.metrics.panel.comparison import (
     ADMISSIBLE,
     CANNOT_TELL,
     NOT_ADMISSIBLE,
+    lowest_models,
 )
-from sharpbayes.report.wording import is_fitted, probability_text
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
+from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.posterior.claims import (
+    COMPARED,
+    has_means,
+    has_other_judges,
+    is_recommended,
+    list_exceeded,
+)
+from sharpbayes.posterior.human_scoring import (
+    HUMAN_DECISION,
+    contradicted_verdicts,
+    contradicts_selection,
+)
+from sharpbayes.posterior.lowest import is_disputed
+from sharpbayes.report.human_scoring import BY_JUDGES, BY_PEOPLE, selection_contradicted
+from sharpbayes.report.metric_names import CRITERIA, name_threshold
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.format import number
+from sharpbayes.report.wording import probability_text
 
 NONE_DECIDED = "No tolerance was decided, so no model is called admissible or not."
 # What is said of one model and of several, by verdict.
@@ -192,16 +198,9 @@ def tolerance_beyond_tails(view: View, models: Sequence[str]) -> Iterator[str]:
 
 
 def exceeded_thresholds(view: View, models: Sequence[str]) -> dict[str, list[str]]:
-    """Return the thresholds that each model is known to exceed, by the fit where there is one."""
-    path = "decision/state" if is_fitted(view) and "decision/state" in view else "tolerance/state"
-    exceeded: dict[str, list[str]] = {}
-    # Results of earlier versions have states of too few prompts.
-    if path in view and has_means(view):
-        is_beyond = view[path].sel(model=list(models)) == NOT_ADMISSIBLE
-        for name in map(str, is_beyond["threshold"].to_numpy()):
-            for model, exceeds in zip(models, is_beyond.sel(threshold=name).values, strict=True):
-                exceeded.setdefault(model, []).extend([name_threshold(name)] * bool(exceeds))
-    return exceeded
+    """Return the thresholds that each model is known to exceed, by their names in sentences."""
+    exceeded = list_exceeded(view, models)
+    return {model: [name_threshold(label) for label in exceeded[model]] for model in exceeded}
 
 
 def _has_probabilities(view: View) -> bool:

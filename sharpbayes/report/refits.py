@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.results_view import is_fitted
 from sharpbayes.errors import join_names
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import labels_where
-from sharpbayes.report.wording import is_fitted
 
 GROUP = "sensitivity"
 # Refits that tell what weights of draws do not: priors half and twice as wide.

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 import xarray as xr
 
+from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.errors import format_count, format_percent, join_names
-from sharpbayes.report.metric_names import METRICS
+from sharpbayes.metrics.panel.comparison import lowest_models
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import has_several_models, labels_where, lowest_models
+from sharpbayes.report.tables.panel import has_several_models
 
 # A smaller share of refused answers is said only where it changes which model is lowest.
 MANY_REFUSED = 0.1

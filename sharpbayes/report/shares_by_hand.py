@@ -8,9 +8,9 @@ import tomlkit
 import xarray as xr
 
 from sharpbayes.metrics.stats.draws import central_interval
-from sharpbayes.report.layout import read_weights
 from sharpbayes.report.weights_by_hand import USABLE, fixed_toml
 from sharpbayes.spec.weights import Weights
+from sharpbayes.storage.attributes import read_weights
 
 # Metrics by their headings.
 METRICS = {"mpa": "MPA", "wra": "WRA", "hm": "HM"}

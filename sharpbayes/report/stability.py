@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.errors import join_names
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
-from sharpbayes.report.metric_names import METRICS
 from sharpbayes.report.suspect_scores import alike_judges
 from sharpbayes.report.tables.crowd import ALL_ITEMS
 from sharpbayes.report.tables.declaration import View

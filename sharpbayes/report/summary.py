@@ -21,7 +21,6 @@ from sharpbayes.report.layout import (
     HISTORY,
     PEEKING,
     WEIGHED,
-    has_converged,
     list_open_checks,
     results_kind,
 )
@@ -38,12 +37,12 @@ from sharpbayes.report.weighing_answer import weighing_answer
 from sharpbayes.report.wording import (
     NOT_COMPARED,
     is_approximate,
-    list_texts,
     mark_texts,
     remedy_texts,
     resampled_units,
 )
 from sharpbayes.spec.files import describe_open_checks
+from sharpbayes.storage.attributes import has_converged, list_texts
 from sharpbayes.storage.results import read_results
 from sharpbayes.storage.schema import explain_missing
 

@@ -6,10 +6,10 @@ from itertools import combinations
 
 from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.concordance import pool_equal_share
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.tables.crowd import EVERYONE
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
-from sharpbayes.report.tables.panel import labels_where
 
 # Of judges who have nothing in common a tau-b of 25 prompts is below in one case of fifty.
 MAX_TAU = -0.3

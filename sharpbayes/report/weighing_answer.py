@@ -7,22 +7,19 @@ from itertools import combinations
 
 import xarray as xr
 
+from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.errors import join_names
+from sharpbayes.metrics.panel.comparison import ADMISSIBLE, CANNOT_TELL, NOT_ADMISSIBLE
+from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.posterior.claims import has_other_judges, is_carried, is_recommended
+from sharpbayes.posterior.lowest import is_distinguished, observed_lowest
+from sharpbayes.posterior.panel_reading import PanelReading
 from sharpbayes.posterior.weightings import prob_lowest_throughout
-from sharpbayes.report.claims import (
-    describe_own_values,
-    has_other_judges,
-    is_carried,
-    is_recommended,
-)
-from sharpbayes.report.layout import has_converged, read_criterion, read_weights
-from sharpbayes.report.lowest import is_distinguished, observed_lowest
-from sharpbayes.report.metric_names import CRITERIA, METRICS
-from sharpbayes.report.panel_reading import PanelReading
+from sharpbayes.report.claims import describe_own_values
+from sharpbayes.report.metric_names import CRITERIA
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.tables.panel import labels_where
-from sharpbayes.report.tables.tolerance import ADMISSIBLE, CANNOT_TELL, NOT_ADMISSIBLE
 from sharpbayes.report.wording import probability_text
+from sharpbayes.storage.attributes import has_converged, read_criterion, read_weights
 
 NOBODY = "no model"
 UNCONVERGED = "The fit has not converged: it chooses no model, and what follows is observed."

@@ -9,12 +9,13 @@ from typing import Any
 import tomlkit
 import xarray as xr
 
-from sharpbayes.report.claims import NO_RECOMMENDATION, has_other_judges, is_carried
-from sharpbayes.report.layout import read_weights
+from sharpbayes.posterior.claims import has_other_judges, is_carried
+from sharpbayes.report.claims import NO_RECOMMENDATION
 from sharpbayes.report.metric_names import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.spec.consistency import policy_over
 from sharpbayes.spec.weights import DESCRIPTION, Weights
+from sharpbayes.storage.attributes import read_weights
 
 # Parts of a weights file that the reader sets.
 SET_BY_HAND = frozenset({"policy", "tolerance", "tail", "decision"})

@@ -1,7 +1,5 @@
 """Parts of sentences that answers share: lists of names, estimates, lists of texts in results."""
 
-import contextlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +8,10 @@ import xarray as xr
 
 from sharpbayes.analysis.tail_evidence import is_low
 from sharpbayes.errors import format_percent, join_names
-from sharpbayes.report.layout import has_converged
+from sharpbayes.posterior.claims import failed_statistics
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import MISSING, number, probability, value_and_interval
+from sharpbayes.storage.attributes import has_converged, list_texts
 from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION
 
 # What intervals of the posterior contain, by source of uncertainty.
@@ -94,11 +93,6 @@ def posterior_estimate(row: View) -> str:
     return with_interval(row["joint/posterior_median"], row["joint/posterior_interval"], label)
 
 
-def is_fitted(view: View) -> bool:
-    """Return whether results hold the posterior of a fit that may be used."""
-    return has_converged(view.results) and "joint/posterior_median" in view
-
-
 def without_posterior(view: View) -> str:
     """Return why results have no posterior of metrics: the bootstrap stands alone."""
     if "posterior" not in view and "joint/posterior_median" not in view:
@@ -120,22 +114,19 @@ def resampled_units(results: xr.DataTree) -> tuple[str, ...]:
     >>> resampled_units(xr.DataTree())
     ('items', 'raters')
     """
-    if "profile_interval" not in results:
-        attrs = results["responsiveness"].attrs if "responsiveness" in results else {}
-        clustered = "clusters of items" in str(attrs.get("interval_note", ""))
-        return "clusters of items" if clustered else "items", "raters"
-    note = str(results["profile_interval"].attrs.get("interval_note", ""))
+    is_panel = "profile_interval" in results
+    group = "profile_interval" if is_panel else "responsiveness"
+    attrs = results[group].attrs if group in results else {}
+    units = list_texts(attrs.get("resampled_units", ""))
+    return tuple(units) or _units_of_note(str(attrs.get("interval_note", "")), is_panel=is_panel)
+
+
+def _units_of_note(note: str, *, is_panel: bool) -> tuple[str, ...]:
+    """What the bootstrap resamples by the note of intervals, for results of earlier versions."""
+    if not is_panel:
+        return "clusters of items" if "clusters of items" in note else "items", "raters"
     prompts = "clusters of prompts" if "clusters of prompts" in note else "prompts"
     return (prompts, "generations") if "and of generations" in note else (prompts,)
-
-
-def list_texts(value: object) -> list[str]:
-    """Return a text, a JSON list of texts, or several texts, as a list without empty ones."""
-    if isinstance(value, str) and value.startswith("["):
-        with contextlib.suppress(ValueError):  # a text that begins with a bracket
-            value = json.loads(value)
-    several = [value] if isinstance(value, str) else np.atleast_1d(np.asarray(value, dtype=str))
-    return [str(text) for text in several if str(text)]
 
 
 def remedy_texts(attrs: Mapping[Any, Any]) -> list[str]:
@@ -161,12 +152,6 @@ def tail_reasons(evidence: xr.Dataset) -> list[str]:
     if "expected_coverage" in evidence and is_low(evidence).any():
         reasons.append("bootstrap intervals are too narrow in studies simulated from this one")
     return reasons
-
-
-def failed_statistics(view: View) -> int:
-    """Return how many statistics of the ratings the fitted model does not reproduce."""
-    group = "predictive_checks"
-    return len(list_texts(view.group(group).attrs["failed_checks"])) if group in view else 0
 
 
 def misfit_reasons(view: View) -> list[str]:

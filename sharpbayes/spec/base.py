@@ -7,6 +7,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from sharpbayes.errors import describe_wrong_sum
+
 
 def _describe_fields(schema: dict[str, Any], cls: type["Spec"]) -> None:
     """Add the docstrings of the fields to the JSON Schema."""
@@ -49,10 +51,9 @@ def _own_docs(cls: type[Spec]) -> dict[str, str]:
 
 
 def _sums_to_one(weights: dict[str, float]) -> dict[str, float]:
-    """Refuse shares that do not add up to 1 (to 1e-9)."""
-    total = sum(weights.values())
-    if abs(total - 1.0) > 1e-9:  # noqa: PLR2004
-        raise ValueError(f"the values add up to {total:g}, they must add up to 1")
+    """Refuse shares that do not add up to 1."""
+    if problem := describe_wrong_sum(sum(weights.values())):
+        raise ValueError(f"the values {problem}")
     return weights
 
 

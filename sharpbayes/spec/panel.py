@@ -212,3 +212,8 @@ class Panel(RatingTable):
             name: Indicator(scale=value) if isinstance(value, str) else value
             for name, value in self.indicators.items()
         }
+
+    @property
+    def indicator_columns(self) -> list[str]:
+        """The column of each indicator, by default of its name."""
+        return [indicator.column or name for name, indicator in self.full_indicators.items()]

@@ -49,7 +49,8 @@ class OrdinalScale(Spec):
 
     def find(self, number: float) -> int | None:
         """Return the position of a number among the scores, or None where it is none of them."""
-        steps = (number - self.min) / self.step if isfinite(number) else -1.0
+        steps = (number - self.min) / self.step
+        steps = steps if isfinite(steps) else -1.0
         on_scale = 0 <= round(steps) < len(self.labels) and abs(steps - round(steps)) < STEP_ERROR
         return round(steps) if on_scale else None
 

@@ -4,15 +4,18 @@ import contextlib
 import glob
 import hashlib
 import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 
 from sharpbayes.errors import StorageError
 
 TEMPORARY = ".~"
-# Bytes of a name that file systems allow, letters of a digest in place of what is left out, and a
-# dot with the longest number of a process.
-LONGEST, DIGEST, SPARE = 255, 16, 11
+# Bytes of a name that file systems allow, and letters of a digest in place of what is left out.
+LONGEST, DIGEST = 255, 16
+# Letters of a machine and of a call in the name of a temporary file, and bytes of all that follows
+# its start: three dots, both of these, and the longest number of a process.
+PART, SPARE = 8, 29
 
 
 def name_beside(path: Path, *, prefix: str = "", suffix: str = "", spare: int = 0) -> Path:
@@ -33,15 +36,14 @@ def name_beside(path: Path, *, prefix: str = "", suffix: str = "", spare: int = 
 def replace_file(path: Path, failure: str) -> Iterator[Path]:
     """Yield a temporary file in the folder of a file, and rename it once it is written.
 
-    A run that fails or is killed leaves an older file as it was. What a killed run left under a
-    temporary name is removed. A link stays, and the file that it leads to is replaced.
+    A run that fails or is killed leaves an older file as it was. What a killed run of this machine
+    left under a temporary name is removed. A link stays, and the file that it leads to is replaced.
     StorageError, with the message ``failure``, where a file cannot be written.
     """
     if path.is_dir():
         raise StorageError(f"{failure}: is a folder")
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
-    start = _start_temporary(target)
-    temporary = start.with_name(f"{start.name}.{os.getpid()}")
+    temporary = _name_temporary(target)
     try:
         remove_abandoned(target)
         yield temporary
@@ -80,18 +82,32 @@ def make_folder(folder: Path, failure: str) -> None:
 
 
 def remove_abandoned(path: Path) -> None:
-    """Remove the temporary files of a file whose processes no longer run."""
-    start = f"{_start_temporary(path).name}."
+    """Remove the temporary files of a file whose processes on this machine no longer run.
+
+    Other machines may write into the same folder, and only they know their processes. What earlier
+    versions left names no machine, and stays.
+    """
+    start = _start_temporary(path)
     for file in path.parent.glob(f"{glob.escape(start)}*"):
-        process = file.name.removeprefix(start)
+        process = file.name.removeprefix(start).partition(".")[0]
         if process.isdecimal() and not _is_running(int(process)):
             with contextlib.suppress(OSError):
                 file.unlink()
 
 
-def _start_temporary(path: Path) -> Path:
-    """Return what temporary files of a file start with: the number of a process follows."""
-    return name_beside(path, prefix=TEMPORARY, spare=SPARE)
+def _name_temporary(path: Path) -> Path:
+    """Return a name in the folder of a file that no other machine, process or call takes."""
+    call = os.urandom(PART // 2).hex()
+    return path.with_name(f"{_start_temporary(path)}{os.getpid()}.{call}")
+
+
+def _start_temporary(path: Path) -> str:
+    """Return what the names of this machine's temporary files of a file start with.
+
+    The number of a process and the letters of a call follow.
+    """
+    machine = hashlib.sha256(platform.node().encode()).hexdigest()[:PART]
+    return f"{name_beside(path, prefix=TEMPORARY, spare=SPARE).name}.{machine}."
 
 
 def _is_running(process: int) -> bool:

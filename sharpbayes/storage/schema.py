@@ -117,14 +117,15 @@ FILES = ("study", "weights", "model")
 Check = tuple[Callable[[Any], bool], str]
 TEXT: Check = (_is_text, "a text")
 NUMBER: Check = (_is_number, "a number")
+LIST: Check = (_is_list, "a list of texts in JSON")
 ATTRIBUTES: Mapping[tuple[str, str], Check] = {
     ("", "title"): TEXT,
     ("", "status"): (lambda value: value in STATUSES, f"one of {', '.join(STATUSES)}"),
     ("", "seed"): NUMBER,
     ("", "approximation"): TEXT,
     **{("", name): NUMBER for name in ("pareto_k", "good_k")},
-    ("", "overrides"): (_is_list, "a list of texts in JSON"),
-    ("", "open_checks"): (_is_list, "a list of texts in JSON"),
+    ("", "overrides"): LIST,
+    ("", "open_checks"): LIST,
     ("", "updates"): (_is_list_of_objects, "a list of objects in JSON"),
     ("", "versions"): (_is_object, "an object in JSON"),
     ("", "created"): (_is_time, "a time"),
@@ -139,7 +140,8 @@ ATTRIBUTES: Mapping[tuple[str, str], Check] = {
     ("decision", "criterion"): TEXT,
     ("evidence", "epsilon"): NUMBER,
     ("tolerance", "confidence"): NUMBER,
-    ("evidence", "limits"): (_is_list, "a list of texts in JSON"),
+    **{(group, "resampled_units"): LIST for group in ("profile_interval", "responsiveness")},
+    ("evidence", "limits"): LIST,
     ("diagnostics", "convergence_issues"): TEXT,
     ("diagnostics", "suggestions"): TEXT,
     ("predictive_checks", "checks"): NUMBER,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.digest import digest_data
@@ -84,14 +85,14 @@ def _leave_out(
     design = build_design(fit.ratings, fit.model)
     table = leave_out(fit.posterior, design, left_out)
     elpd, pareto_k = table["elpd"].to_numpy(), table["pareto_k"].to_numpy()
-    bad = [unit for unit in np.argsort(-pareto_k) if not pareto_k[unit] <= table.attrs["good_k"]]
+    bad = list_bad_units(pareto_k, good_k=table.attrs["good_k"])
     refitted = 0
     for unit in bad[:refits]:
         progress(f"fitting again without {left_out.labels[unit]} (Pareto k {pareto_k[unit]:.2f})")
         from sharpbayes.bayes.predict.refit import refit_without_unit  # noqa: PLC0415 - loads nutpie
 
         data = (design, fit.ratings, fit.model, fit.sampler)
-        exact = refit_without_unit(*data, units=left_out, unit=int(unit), seed=fit.seed)
+        exact = refit_without_unit(*data, units=left_out, unit=unit, seed=fit.seed)
         if np.isfinite(exact):
             table["p"][unit] += table["elpd"][unit] - exact
             elpd[unit], pareto_k[unit] = exact, 0.0
@@ -99,6 +100,16 @@ def _leave_out(
     table["elpd"], table["pareto_k"] = ("unit", elpd), ("unit", pareto_k)
     table.attrs |= {"bad_k": len(bad) - refitted, "refitted": refitted}
     return table
+
+
+def list_bad_units(pareto_k: NDArray[np.float64], *, good_k: float) -> list[int]:
+    """Return the positions of units with a Pareto k above a limit, those without one first.
+
+    >>> list_bad_units(np.array([0.1, 0.9, np.nan, 1.2]), good_k=0.7)
+    [2, 3, 1]
+    """
+    k = np.nan_to_num(pareto_k, nan=np.inf)
+    return [int(unit) for unit in np.argsort(-k) if k[unit] > good_k]
 
 
 def _open_fit(path: Path) -> StoredFit:

@@ -9,6 +9,7 @@ from pathlib import Path
 import sharpbayes.bayes
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.bayes.design.size import count_predictive_draws, keeps_ratings
+from sharpbayes.bayes.kernel.code_folder import find_code_folder
 from sharpbayes.execution.processors import cpu_count
 from sharpbayes.execution.progress import Phase
 from sharpbayes.spec.study import Sampler
@@ -119,7 +120,7 @@ def _count_refits(context: RunContext) -> int:
 
 
 def has_machine_code() -> bool:
-    """Return whether machine code of the kernel lies beside its sources and is newer than they."""
+    """Return whether machine code of the kernel is kept and is newer than its sources."""
     folder = Path(sharpbayes.bayes.__path__[0]) / "kernel"
-    compiled = [path.stat().st_mtime for path in folder.glob("__pycache__/*.nbi")]
+    compiled = [path.stat().st_mtime for path in find_code_folder(folder).glob("*.nbi")]
     return max(compiled, default=0.0) > max(path.stat().st_mtime for path in folder.glob("*.py"))

@@ -19,14 +19,8 @@ from sharpbayes.posterior.slopes import slopes_table
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import dataset_digest
 from sharpbayes.storage.results import read_results
-from sharpbayes.workflows.context import (
-    Groups,
-    RunContext,
-    join_groups,
-    open_context,
-    require_measured,
-)
-from sharpbayes.workflows.measure import measure
+from sharpbayes.workflows.context import Groups, RunContext, join_groups, open_context
+from sharpbayes.workflows.measure import take_measured, with_measured
 from sharpbayes.workflows.sensitivity import sensitivity
 from sharpbayes.workflows.update import extend_updates, read_earlier_fit
 
@@ -69,10 +63,7 @@ def fit(
     spec, model = context.study.spec, context.model.spec
     update = None if update is None else read_results(update, place="update")
     earlier = None if update is None else read_earlier_fit(update, context)
-    if measured is None:
-        measured = measure(context)
-    measured = read_results(measured, place="measured")
-    require_measured(measured, context.files)
+    measured = take_measured(measured, context)
     context.execution.progress(Phase.COMPILING)
     from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
 
@@ -93,8 +84,7 @@ def fit(
     attrs = {"status": status, "posterior_sha256": dataset_digest(groups["posterior"])}
     if update is not None:
         attrs["updates"] = extend_updates(update, diagnostics.attrs.pop("update"))
-    for name, node in measured.children.items():
-        groups.setdefault(str(name), node.to_dataset())
+    groups = with_measured(groups, measured)
     groups |= groups_after_fit(context, groups)
     groups["joint"] = joint_table(groups, level=spec.bootstrap.level)
     if spec.sensitivity.is_requested and status != "interrupted":

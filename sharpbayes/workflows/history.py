@@ -7,8 +7,8 @@ import xarray as xr
 
 from sharpbayes.analysis.releases import compare_releases
 from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.posterior.release import collect_answers
 from sharpbayes.report.layout import CROWD, PANEL, results_kind
-from sharpbayes.report.release import collect_answers
 from sharpbayes.report.wording import is_approximate
 from sharpbayes.storage.schema import APPROXIMATION
 
@@ -21,7 +21,7 @@ def build_history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
 
     The group ``history`` has the variables of
     :func:`sharpbayes.analysis.releases.compare_releases` and of
-    :func:`sharpbayes.report.release.collect_answers`.
+    :func:`sharpbayes.posterior.release.collect_answers`.
 
     Args:
         releases: Results of ``measure`` or ``fit`` by the name of the release, two or more.
@@ -31,7 +31,9 @@ def build_history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
         StorageError: Results without a part that is compared.
     """
     kind = _find_kind(releases)
-    table = compare_releases(releases).merge(collect_answers(releases, kind=kind), join="left")
+    table = compare_releases(releases).merge(
+        collect_answers(releases, are_panels=kind == PANEL), join="left"
+    )
     oldest, *_, newest = [*releases.values()] * 2
     table.attrs = {
         "kind": kind,

@@ -1,11 +1,14 @@
 """Measure: the deterministic half only, metrics with bootstrap intervals and validation."""
 
+from pathlib import Path
+
 import xarray as xr
 
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.execution.progress import Phase
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.workflows.context import RunContext, open_context
+from sharpbayes.storage.results import read_results
+from sharpbayes.workflows.context import Groups, RunContext, open_context, require_measured
 
 
 def measure(study: StudyFiles | RunContext) -> xr.DataTree:
@@ -54,3 +57,24 @@ def measure(study: StudyFiles | RunContext) -> xr.DataTree:
     if stability:
         groups["stability"] = stability
     return context.results(groups, status="measured")
+
+
+def take_measured(measured: xr.DataTree | str | Path | None, context: RunContext) -> xr.DataTree:
+    """Return results of measuring a study, computed unless there are some.
+
+    SpecError where they are of another study, other settings or other data.
+    """
+    if measured is None:
+        return measure(context)
+    results = read_results(measured, place="measured")
+    require_measured(results, context.files)
+    return results
+
+
+def with_measured(groups: Groups, measured: xr.DataTree) -> Groups:
+    """Return groups with those of measured results that are not among them."""
+    return groups | {
+        str(name): node.to_dataset()
+        for name, node in measured.children.items()
+        if name not in groups
+    }

@@ -13,6 +13,7 @@ from sharpbayes.data.crowd import RATER
 from sharpbayes.data.variable_names import encode_column
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
 from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.posterior.contradictions import find_contradictions
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import eligible_models
 from sharpbayes.posterior.next_crowd import compared_pairs, plan_crowd_purchases
@@ -84,7 +85,9 @@ def plan_next(
     else:
         results = results if weights is None else _reweigh(results, weights)
         group = _plan_panel(study, draws, results, prices, number)
-    group = restrict_by_contradictions(group, list_contradictions(View(results)))
+    view = View(results)
+    contradictions = [*find_contradictions(view)]
+    group = restrict_by_contradictions(group, contradictions, list_contradictions(view))
     facts = {key: results.attrs[key] for key in KEPT if key in results.attrs}
     if files.weights is not None:
         facts |= file_provenance(files.weights, "weights")

@@ -9,11 +9,10 @@ from sharpbayes.analysis.joint import joint_table
 from sharpbayes.execution.progress import Phase
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import dataset_digest
-from sharpbayes.storage.results import read_results
 from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION
 from sharpbayes.workflows.context import RunContext, join_groups, open_context
 from sharpbayes.workflows.fit import groups_after_fit
-from sharpbayes.workflows.measure import measure
+from sharpbayes.workflows.measure import take_measured, with_measured
 
 
 def preview(
@@ -38,7 +37,8 @@ def preview(
 
     Raises:
         SpecError: The study names no model, one that does not fit its columns, or one that is not
-            approximated: what the kernel does not support, or more than 5,000 parameters.
+            approximated: what the kernel does not support, or more than 5,000 parameters; or
+            ``measured`` is of another study.
         DataError: Errors in the data.
         NoModeError: The approximation has no mode.
     """
@@ -48,9 +48,7 @@ def preview(
 
     require_preview(context.design)
     spec, model = context.study.spec, context.model.spec
-    if measured is None:
-        measured = measure(context)
-    measured = read_results(measured, place="measured")
+    measured = take_measured(measured, context)
     context.execution.progress(Phase.COMPILING)
     groups, numbers = preview_ratings(
         context.design,
@@ -63,8 +61,7 @@ def preview(
     attrs = {"status": APPROXIMATE, "approximation": APPROXIMATION}
     attrs |= {"posterior_sha256": dataset_digest(groups["posterior"])}
     known = {name: number for name, number in numbers.items() if math.isfinite(number)}
-    for name, node in measured.children.items():
-        groups.setdefault(str(name), node.to_dataset())
+    groups = with_measured(groups, measured)
     groups |= groups_after_fit(context, groups)
     groups["joint"] = joint_table(groups, level=spec.bootstrap.level)
     return join_groups(groups, measured.attrs | attrs | known)

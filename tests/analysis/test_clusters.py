@@ -160,6 +160,7 @@ def test_the_answer_and_tables_speak_of_clusters(results):
     assert (
         "bootstrap over clusters of prompts" in results["profile_interval"].attrs["interval_note"]
     )
+    assert results["profile_interval"].attrs["resampled_units"] == '["clusters of prompts"]'
     notes = [table.note for table in report_tables(results)]
     assert any("signed-rank tests over clusters of prompts" in note for note in notes)
 

@@ -94,6 +94,7 @@ def test_intervals_of_clusters_are_wider_and_values_are_the_same(results):
         xr.testing.assert_identical(one[name].drop_attrs(), other[name].drop_attrs())
         assert (width(other[f"{name}_interval"]) > 1.2 * width(one[f"{name}_interval"])).all()
     assert "which clusters of items and which raters" in other.attrs["interval_note"]
+    assert other.attrs["resampled_units"] == '["clusters of items", "raters"]'
     one, other = (results[name]["raters"] for name in ("independent", "clusters"))
     assert width(other["wra_interval"]).mean() > 1.2 * width(one["wra_interval"]).mean()
     assert "bootstrap over clusters of items" in other.attrs["interval_note"]

@@ -9,6 +9,7 @@ import xarray as xr
 from sharpbayes.analysis.repeated_answers import apply_by_answers
 from sharpbayes.metrics.panel.validation import friedman_test
 from sharpbayes.report.summary import remarks, verdict
+from sharpbayes.report.wording import resampled_units
 from tests.panels import frame, measured, profiled
 
 ROLE = ', sample = "sample"'
@@ -97,6 +98,7 @@ def test_the_first_screen_says_what_intervals_contain_as_the_tables_do(tmp_path,
         f"contain the sampling of {units}, not"
         in results["profile_interval"].attrs["interval_note"]
     )
+    assert resampled_units(results) == tuple(units.split(" and of "))
     sentence = (
         f"No model of the ratings was fitted: intervals contain the sampling of "
         f"{units.replace('and of', 'and')} only."

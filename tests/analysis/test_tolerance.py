@@ -10,7 +10,6 @@ from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import keeps_tolerance
 from sharpbayes.analysis.tolerance_evidence import restrict_decision, restrict_verdicts
 from sharpbayes.errors import DataError, SpecError
-from sharpbayes.report.layout import read_weights
 from sharpbayes.report.page import page_text
 from sharpbayes.report.panel_decision import fit_alone_sentences
 from sharpbayes.report.summary import answer
@@ -18,6 +17,7 @@ from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.weights_by_hand import weights_by_hand
 from sharpbayes.spec.weights import Tolerance
+from sharpbayes.storage.attributes import read_weights
 from sharpbayes.workflows.check import check
 from tests.panels import files_of, frame, measured, profiled
 

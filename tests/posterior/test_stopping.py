@@ -4,11 +4,14 @@ import json
 
 import xarray as xr
 
+from sharpbayes.posterior.contradictions import Contradiction
 from sharpbayes.posterior.stopping import (
     restrict_by_contradictions,
     restrict_by_evidence,
     restrict_by_few_raters,
 )
+
+MISFIT = [Contradiction.MISFIT]
 
 
 def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_stop():
@@ -60,13 +63,14 @@ def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_sto
 def test_what_contradicts_the_fit_is_no_reason_to_stop():
     for verdict, restricted in (("stop", "cannot tell"), ("go on", "go on"), ("cannot tell",) * 2):
         group = xr.Dataset(attrs={"verdict": verdict, "best_size": 0, "limits": '["Few."]'})
-        assert restrict_by_contradictions(group, []).attrs == group.attrs
-        attrs = restrict_by_contradictions(group, ["It is."]).attrs
+        assert restrict_by_contradictions(group, [], []).attrs == group.attrs
+        attrs = restrict_by_contradictions(group, MISFIT, ["It is."]).attrs
         assert attrs["verdict"] == restricted
         assert json.loads(attrs["limits"]) == ["Few.", "It is."]
         assert attrs["basis"] == "a fitted model that the ratings contradict"
     other = xr.Dataset(attrs={"verdict": "cannot tell", "basis": "who judged which model"})
-    assert restrict_by_contradictions(other, ["It is."]).attrs["basis"] == "who judged which model"
+    attrs = restrict_by_contradictions(other, MISFIT, ["It is."]).attrs
+    assert attrs["basis"] == "who judged which model"
 
 
 def test_few_raters_are_no_reason_to_stop():

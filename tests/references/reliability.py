@@ -24,10 +24,10 @@ import pandas as pd
 import xarray as xr
 
 import sharpbayes
-from sharpbayes.report.lowest import is_disputed, likely_lowest, probability_of_lowest
+from sharpbayes.analysis.results_view import is_fitted
+from sharpbayes.posterior.lowest import is_disputed, likely_lowest, probability_of_lowest
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.wording import is_fitted
 from tests.references.provenance import record_run
 
 SEED = 20260122

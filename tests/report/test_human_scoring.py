@@ -3,10 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.claims import is_recommended
+from sharpbayes.posterior.claims import is_recommended
+from sharpbayes.posterior.release import choose_model, read_verdicts
 from sharpbayes.report.document import document
 from sharpbayes.report.lights import lights
-from sharpbayes.report.release import choose_model, read_verdicts
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables import tolerance
 from sharpbayes.report.tables.catalogue import report_tables

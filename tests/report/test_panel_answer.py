@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.report.claims import is_recommended
+from sharpbayes.posterior.claims import is_recommended
+from sharpbayes.posterior.release import choose_model
 from sharpbayes.report.lights import lights
-from sharpbayes.report.release import choose_model
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.declaration import View
 from tests.report.hand_made import (

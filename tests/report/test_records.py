@@ -13,7 +13,8 @@ from tests.report.hand_made import fitted_panel, panel
 
 FOLDER = Path(__file__).parent / "every_eval_ever"
 SCHEMA = json.loads((FOLDER / "eval.schema.json").read_text(encoding="utf-8"))
-RANGES = {"cvar": ("nat", "[0, inf)"), "mean": ("nat", "[0, inf)"), "policy_score": ("1", "[0, 1]")}
+LOG_RISK = ("nat", "[-d log(1 + epsilon), -d log(epsilon)]")
+RANGES = {"cvar": LOG_RISK, "mean": LOG_RISK, "policy_score": ("1", "[0, 1]")}
 
 
 def complete(tree, *, prompts=5):

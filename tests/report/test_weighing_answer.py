@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from sharpbayes.posterior.claims import is_recommended
 from sharpbayes.posterior.weightings import prob_lowest_throughout
-from sharpbayes.report.claims import is_recommended
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.declaration import View, build_tables
 from sharpbayes.report.tables.weighed import MODEL_TABLES

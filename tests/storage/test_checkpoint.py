@@ -23,6 +23,7 @@ from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint, checkpoint
 from sharpbayes.storage.checksums import MARK, append_checksum
+from sharpbayes.storage.files import replace_file
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.measure import measure
 from tests.kills import COMMANDS, FEW, FIT, assert_same, kill_and_repeat, run_command
@@ -439,7 +440,11 @@ def test_a_folder_that_takes_no_files(run):
 def test_half_written_results_of_a_killed_run_are_removed(run, tmp_path):
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    for name in (f".~r.nc.{ended.pid}", ".~r.nc.mine", ".~other.nc.123"):
+    with replace_file(tmp_path / "r.nc", "") as temporary:
+        temporary.write_bytes(b"old")
+        left = temporary.name.replace(f".{os.getpid()}.", f".{ended.pid}.")
+    (tmp_path / "r.nc").unlink()
+    for name in (left, ".~r.nc.mine", ".~other.nc.123"):
         (tmp_path / name).write_bytes(b"half")
     assert run("measure", "quickstart", *FEW[:2], "--quiet", "--out", "r.nc").exit_code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == [

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -50,12 +51,40 @@ def test_long_names_that_differ_at_their_ends_have_other_names_beside(tmp_path):
 def test_what_ended_processes_left_goes_with_the_next_writing(tmp_path, name, ended):
     with replace_file(tmp_path / name, "") as temporary:
         temporary.write_text("half")
-        start = temporary.name.removesuffix(str(os.getpid()))
-    running, others = f"{start}{os.getppid()}", [f"{start}mine", "x" + start + str(ended)]
-    for left in (f"{start}{ended}", f"{start}{10**9}", running, *others):
+        assert len(os.fsencode(temporary.name)) <= LONGEST
+    start, process, call = temporary.name.rsplit(".", 2)
+    assert process == str(os.getpid())
+    running = f"{start}.{os.getppid()}.{call}"
+    others = [f"{start}.mine.{call}", f"x{start}.{ended}.{call}"]
+    for left in (f"{start}.{ended}.{call}", f"{start}.{10**9}.{call}", running, *others):
         (tmp_path / left).write_text("half")
     write_text(tmp_path / name, "new", "")
     assert names_in(tmp_path) == sorted([name, running, *others])
+
+
+def test_what_other_machines_or_earlier_versions_write_stays(tmp_path, ended, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("platform.node", lambda: "another machine")
+        with replace_file(tmp_path / "r.nc", "") as temporary:
+            temporary.write_text("half")
+            elsewhere = temporary.name.replace(str(os.getpid()), str(ended))
+    for name in (elsewhere, f".~r.nc.{ended}"):
+        (tmp_path / name).write_text("half")
+    write_text(tmp_path / "r.nc", "new", "")
+    assert names_in(tmp_path) == sorted([elsewhere, f".~r.nc.{ended}", "r.nc"])
+
+
+def test_threads_write_the_same_file(tmp_path):
+    texts = [str(number) * 1000 for number in range(8)]
+
+    def write_often(text):
+        for _ in range(50):
+            write_text(tmp_path / "t.txt", text, "cannot be written")
+
+    with ThreadPoolExecutor(len(texts)) as pool:
+        list(pool.map(write_often, texts))
+    assert (tmp_path / "t.txt").read_text() in texts
+    assert names_in(tmp_path) == ["t.txt"]
 
 
 def test_a_text_has_the_same_bytes_on_windows(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from sharpbayes.bayes.kernel.code_folder import find_code_folder
 from sharpbayes.execution.progress import Phase
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows import expected_time
@@ -53,6 +54,7 @@ def test_refits_are_so_many_fits():
 
 
 def test_the_first_run_on_a_machine_compiles(tmp_path, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     kernel = tmp_path / "kernel"
     (kernel / "__pycache__").mkdir(parents=True)
     (kernel / "density.py").write_text("", encoding="utf-8")
@@ -65,6 +67,20 @@ def test_the_first_run_on_a_machine_compiles(tmp_path, monkeypatch):
     assert has_machine_code()
     second = seconds_of("quickstart")
     assert first[Phase.COMPILING] == pytest.approx(second[Phase.COMPILING] + 40.0)
+
+
+def test_machine_code_is_found_where_numba_is_told_to_keep_it(tmp_path, monkeypatch):
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / "density.py").write_text("", encoding="utf-8")
+    monkeypatch.setattr(expected_time.sharpbayes.bayes, "__path__", [str(tmp_path)])
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    folder = find_code_folder(tmp_path / "kernel")
+    assert folder.parent == tmp_path / "cache"
+    assert not has_machine_code()
+    folder.mkdir(parents=True)
+    (folder / "density.logp_code.nbi").write_bytes(b"")
+    os.utime(folder / "density.logp_code.nbi", (4e9, 4e9))
+    assert has_machine_code()
 
 
 def test_a_single_judge_is_no_further_fit():

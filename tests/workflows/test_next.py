@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError
+from sharpbayes.posterior.contradictions import Contradiction
 from sharpbayes.posterior.information import Purchase
 from sharpbayes.posterior.purchase_lists import judge_list, share_gain
-from sharpbayes.report.layout import read_criterion
 from sharpbayes.report.next_ratings import (
     next_answer,
     next_document,
@@ -21,6 +21,7 @@ from sharpbayes.report.next_ratings import (
     next_table,
 )
 from sharpbayes.spec.load import load_weights
+from sharpbayes.storage.attributes import read_criterion
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows import next as next_module
 from sharpbayes.workflows.next import plan_next
@@ -389,6 +390,7 @@ def test_contradictions_are_those_of_the_weights_that_decide(fitted, monkeypatch
         read.append(view)
         return ["It is contradicted."]
 
+    monkeypatch.setattr(next_module, "find_contradictions", lambda _: [Contradiction.PEOPLE])
     monkeypatch.setattr(next_module, "list_contradictions", contradict)
     results = plan_next(fitted, weights=load_weights("worst_dimension"), costs=PRICES, number=3)
     assert json.loads(results["next"].attrs["limits"])[-1] == "It is contradicted."
@@ -398,6 +400,15 @@ def test_contradictions_are_those_of_the_weights_that_decide(fitted, monkeypatch
     assert {"joint", "profile_interval", "posterior_profile", "predictive_checks"} <= {
         *view.results.children
     }
+
+
+def test_a_verdict_does_not_wait_for_the_sentences_on_it(fitted, monkeypatch):
+    monkeypatch.setattr(next_module, "list_contradictions", lambda _: [])
+    plain = plan_next(fitted, costs=PRICES, number=3)["next"].attrs
+    monkeypatch.setattr(next_module, "find_contradictions", lambda _: [Contradiction.MISFIT])
+    attrs = plan_next(fitted, costs=PRICES, number=3)["next"].attrs
+    assert "basis" not in plain
+    assert attrs["basis"] == "a model that is contradicted"
 
 
 def test_the_help_names_the_table_of_prices():

@@ -14,6 +14,7 @@ import xarray as xr
 import sharpbayes
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.storage.results import open_results
+from sharpbayes.workflows.preview import preview
 
 PUBLIC = [
     *("check", "crowd", "fit", "gate", "load_study", "load_weights", "measure", "open_results"),
@@ -239,11 +240,12 @@ def test_a_script_of_a_user_is_typed(tmp_path):
     ]
 
 
-def test_results_of_another_study_are_not_taken_for_its_measurement(shared_results):
+@pytest.mark.parametrize("run_fit", [sharpbayes.fit, preview])
+def test_results_of_another_study_are_not_taken_for_its_measurement(shared_results, run_fit):
     measured = open_results(shared_results("measured_panel"))
     other = sharpbayes.load_study("quickstart_crowd", overrides=("seed=3",))
     with pytest.raises(SpecError) as raised:
-        sharpbayes.fit(other, measured=measured)
+        run_fit(other, measured=measured)
     assert str(raised.value) == (
         "measured: these results differ from the study in the study file, weights, model, data, "
         "settings and seed; measure it again"
@@ -252,4 +254,4 @@ def test_results_of_another_study_are_not_taken_for_its_measurement(shared_resul
     with pytest.raises(
         SpecError, match=r"^measured: these results differ from the study in settings; "
     ):
-        sharpbayes.fit(unlike, measured=measured)
+        run_fit(unlike, measured=measured)

@@ -6,11 +6,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.errors import describe_wrong_sum
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.metrics.stats.multiplicity import TIE
 from sharpbayes.metrics.stats.pairs import pairwise_difference
 from sharpbayes.metrics.stats.ranks import is_lowest
 
 VERDICTS = ("admissible", "not admissible", "cannot tell")
+ADMISSIBLE, NOT_ADMISSIBLE, CANNOT_TELL = VERDICTS
 
 
 def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataArray:
@@ -31,11 +34,10 @@ def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataA
     >>> round(float(policy_score(means, xr.DataArray([0.25, 0.75], dims="dimension"))), 4)
     0.5
     """
-    total = float(policy.sum())
-    if not (bool((policy >= 0).all()) and np.isclose(total, 1.0, rtol=0.0, atol=1e-6)):
-        raise ValueError(
-            f"policy weights add up to {total:g}, they must add up to 1, none of them negative"
-        )
+    if problem := describe_wrong_sum(float(policy.sum(skipna=False))):
+        raise ValueError(f"policy weights {problem}")
+    if not bool((policy >= 0).all()):
+        raise ValueError(f"a policy weight is {float(policy.min()):g}, none may be negative")
     dimension_mean, policy = xr.align(dimension_mean, policy, join="exact", copy=False)
     return weigh_dimensions(dimension_mean, policy)
 
@@ -253,3 +255,11 @@ def _climb(cvar: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.in
         members[model] = True
         tier[model] = number
     return tier
+
+
+def lowest_models(values: xr.DataArray) -> list[str]:
+    """Return the models of the lowest value, several where they are equal up to rounding.
+
+    None where no model has a value.
+    """
+    return labels_where(is_lowest(values, "model"))

@@ -77,3 +77,9 @@ def stack_arrays(arrays: Sequence[xr.DataArray], dim: str, labels: object) -> xr
     values = [first.to_numpy(), *(other.transpose(*first.dims).to_numpy() for other in others)]
     stacked = xr.Variable((dim, *first.dims), np.stack(values), first.attrs)
     return label_values(stacked, first).assign_coords({dim: labels})
+
+
+def labels_where(flag: xr.DataArray) -> list[str]:
+    """Return the labels of its one dimension that have a flag."""
+    (dim,) = flag.dims
+    return [str(label) for label in flag[dim].to_numpy()[flag.to_numpy().astype(bool)]]

@@ -9,13 +9,13 @@ import xarray as xr
 from sharpbayes.analysis.rater_averages import RATER_METRICS, average_raters
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.responsiveness import METRICS
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.report.figures.labels import label_groups, label_strata, wrap_name, wrap_names
 from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, SMALL, panels
 from sharpbayes.report.layout import interval_level
 from sharpbayes.report.tables.crowd import MAX_GROUPS
 from sharpbayes.report.tables.items import MAX_ITEMS
-from sharpbayes.report.tables.panel import labels_where
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

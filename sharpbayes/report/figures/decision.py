@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import xarray as xr
 
+from sharpbayes.posterior.panel_reading import PanelReading
 from sharpbayes.report.figures.labels import label_groups, wrap_names
 from sharpbayes.report.figures.style import BOOTSTRAP, POSTERIOR, panels
-from sharpbayes.report.layout import has_converged, read_weights
-from sharpbayes.report.panel_reading import PanelReading
 from sharpbayes.report.tables.crowd import MAX_GROUPS
 from sharpbayes.report.tables.declaration import View
+from sharpbayes.storage.attributes import has_converged, read_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from sharpbayes.posterior.lowest import models_by_risk
 from sharpbayes.report.figures.labels import wrap_names
 from sharpbayes.report.figures.style import SMALL, panels
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, p_value
-from sharpbayes.report.tables.panel import cvar_differences, models_by_risk
+from sharpbayes.report.tables.panel import cvar_differences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

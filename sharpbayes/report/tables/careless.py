@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.tables.crowd import EVERYONE, HEADLINE, MAX_ROWS, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View
 from sharpbayes.report.tables.format import MISSING, estimate, number
-from sharpbayes.report.tables.panel import labels_where
 
 MAX_CARELESS = "-careless/prob_careless"
 # A rater below this probability is not in the table, except the first.

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import xarray as xr
 
-from sharpbayes.report.layout import WEIGHED, has_converged, results_kind
-from sharpbayes.report.panel_reading import PanelReading
+from sharpbayes.posterior.panel_reading import PanelReading
+from sharpbayes.report.layout import WEIGHED, results_kind
 from sharpbayes.report.tables import (
     careless,
     crowd,
@@ -36,6 +36,7 @@ from sharpbayes.report.tables import (
 )
 from sharpbayes.report.tables.declaration import TableSpec, View, build_tables
 from sharpbayes.report.tables.table import Chapter, Table
+from sharpbayes.storage.attributes import has_converged
 from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION, explain_missing
 
 # Tables of the metrics by which an answer may compare models where tails decide nothing.

@@ -8,10 +8,11 @@ import xarray as xr
 from sharpbayes.data.cells import parse_number
 from sharpbayes.errors import format_list
 from sharpbayes.metrics.crowd.responsiveness import METRICS
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
+from sharpbayes.metrics.stats.pairs import pairs_where
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import MISSING, number, value_and_interval
-from sharpbayes.report.tables.panel import labels_where, pairs_where
 
 # Rows of a table of pairs, items or raters; all of them are in the results file.
 MAX_ROWS = 15

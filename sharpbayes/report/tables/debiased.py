@@ -4,16 +4,17 @@ from collections.abc import Iterator, Sequence
 
 import xarray as xr
 
+from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.analysis.unequal_judges import name_unequal_people
 from sharpbayes.analysis.unseen_order import describe_near, near_lowest
 from sharpbayes.errors import format_count, format_percent, join_names
+from sharpbayes.metrics.panel.comparison import lowest_models
 from sharpbayes.metrics.panel.evidence import has_tail
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
-from sharpbayes.report.layout import has_converged
-from sharpbayes.report.metric_names import METRICS
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
 from sharpbayes.report.tables.format import MISSING, estimate, number, p_value, value_and_interval
-from sharpbayes.report.tables.panel import labels_where, lowest_models
+from sharpbayes.storage.attributes import has_converged
 
 HEADINGS = {"people": "people alone", "ppi": "PPI++", "posterior": "posterior"}
 BY = HEADINGS | {"posterior": "the human-scored posterior"}

@@ -7,10 +7,13 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list, join_names
-from sharpbayes.report.claims import NO_RECOMMENDATION, has_other_judges, is_recommended
-from sharpbayes.report.lowest import observed_lowest
+from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.metrics.stats.pairs import pairs_where
+from sharpbayes.posterior.claims import has_other_judges, is_recommended
+from sharpbayes.posterior.lowest import observed_lowest
+from sharpbayes.posterior.panel_reading import PanelReading
+from sharpbayes.report.claims import IF_SCORES_TELL, NO_RECOMMENDATION
 from sharpbayes.report.metric_names import CRITERIA
-from sharpbayes.report.panel_reading import IF_SCORES_TELL, PanelReading
 from sharpbayes.report.tables.crowd import (
     ALL_ITEMS,
     HEADLINE,
@@ -27,7 +30,7 @@ from sharpbayes.report.tables.format import (
     posterior_interval,
     thousands,
 )
-from sharpbayes.report.tables.panel import has_several_models, labels_where, pairs_where
+from sharpbayes.report.tables.panel import has_several_models
 
 # Unresolved pairs that are written out; the rest are counted.
 MAX_PAIRS = 6

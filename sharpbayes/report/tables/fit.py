@@ -8,6 +8,7 @@ import xarray as xr
 
 from sharpbayes.analysis.predictive_order import has_many_bad, predicts_worse
 from sharpbayes.metrics.stats.draws import central_interval
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.layout import interval_level
 from sharpbayes.report.tables.declaration import (
     Column,
@@ -19,7 +20,6 @@ from sharpbayes.report.tables.declaration import (
     over,
 )
 from sharpbayes.report.tables.format import number, places_of
-from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.wording import remedy_texts
 
 # Variables with more elements than this (items, prompts, raters) are left to ArviZ.

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from sharpbayes.data.variable_names import decode_column, encode_column
+from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.tables.crowd import ALL_GROUPS, MAX_ROWS, shortened
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.panel import labels_where
 
 # Contested items that are shown unless a reader chooses others.
 MAX_ITEMS = 2

@@ -5,12 +5,14 @@ from functools import partial
 
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names
-from sharpbayes.report.claims import has_other_judges
+from sharpbayes.metrics.stats.pairs import pairs
+from sharpbayes.posterior.claims import has_other_judges
+from sharpbayes.posterior.lowest import models_by_risk
 from sharpbayes.report.metric_names import HEADINGS
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate
-from sharpbayes.report.tables.panel import has_several_models, models_by_risk, pairs
+from sharpbayes.report.tables.panel import has_several_models
 from sharpbayes.report.wording import contained_sources, resampled_units
 
 

@@ -4,17 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sharpbayes.analysis.results_view import is_fitted
 from sharpbayes.data.missing_reasons import NO_REASON
 from sharpbayes.errors import format_count, join_names
+from sharpbayes.metrics.panel.comparison import lowest_models
+from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.posterior.lowest import models_by_risk
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate, interval, number, p_value
-from sharpbayes.report.tables.panel import (
-    has_several_models,
-    labels_where,
-    lowest_models,
-    models_by_risk,
-)
-from sharpbayes.report.wording import is_fitted
+from sharpbayes.report.tables.panel import has_several_models
 
 # A reason is named in the answer where it is that of most missing scores.
 MAJORITY = 0.5

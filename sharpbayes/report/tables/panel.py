@@ -1,63 +1,23 @@
 """Tables 1 to 8 of the SHARP paper: profiles, judges, dimensions of harm."""
 
 from collections.abc import Iterator
-from itertools import combinations
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list
 from sharpbayes.metrics.panel.comparison import cvar_difference
-from sharpbayes.metrics.stats.ranks import is_lowest
+from sharpbayes.metrics.stats.pairs import pairs
+from sharpbayes.posterior.lowest import models_by_risk, not_separable
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 
 BY_RISK = labels_of("profile/model", order="profile/cvar")
 QUANTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1}
 
 
-def pairs(labels: list[str], first: str = "model", second: str = "other") -> list[Labels]:
-    """Return every pair of labels once, each as the labels of a row."""
-    return [{first: a, second: b} for a, b in combinations(labels, 2)]
-
-
-def labels_where(flag: xr.DataArray) -> list[str]:
-    """Return the labels of its one dimension that have a flag."""
-    (dim,) = flag.dims
-    return [str(label) for label in flag[dim].to_numpy()[flag.to_numpy().astype(bool)]]
-
-
-def pairs_where(flag: xr.DataArray, labels: list[str] | None = None) -> list[Labels]:
-    """Return the pairs of models or groups that have a flag; of all unless labels are given."""
-    unit = "group" if "group" in flag.dims else "model"
-    units = list(flag[unit].to_numpy()) if labels is None else labels
-    others = [dim for dim in flag.dims if dim not in (unit, "other")]
-    by_pair = flag.any(others).sel({unit: units, "other": units}).transpose(unit, "other")
-    is_flagged = by_pair.to_numpy()[np.triu_indices(len(units), 1)]
-    return [pair for pair, flagged in zip(pairs(units, unit), is_flagged, strict=True) if flagged]
-
-
-def lowest_models(values: xr.DataArray) -> list[str]:
-    """Return the models of the lowest value, several where they are equal up to rounding.
-
-    None where no model has a value.
-    """
-    return labels_where(is_lowest(values, "model"))
-
-
-def models_by_risk(view: View) -> list[str]:
-    """Return the models that have a tail risk, the lowest first."""
-    cvar = view["profile/cvar"].dropna("model")
-    return [str(name) for name in cvar.sortby(cvar)["model"].to_numpy()]
-
-
 def has_several_models(view: View) -> bool:
     """Tell whether there are models to compare."""
     return len(models_by_risk(view)) > 1
-
-
-def not_separable(view: View, models: list[str]) -> list[Labels]:
-    """Return the pairs of models whose paired interval of the difference of CVaR contains 0."""
-    return pairs_where(view["profile_interval/separable"] == 0, models)
 
 
 def cvar_differences(view: View) -> xr.DataArray:

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 import xarray as xr
 
+from sharpbayes.analysis.results_view import is_fitted
 from sharpbayes.errors import format_list, join_names
+from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.metrics.stats.pairs import pairs_where
 from sharpbayes.report.refits import has_prior_refits
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import MISSING, number, probability
-from sharpbayes.report.tables.panel import labels_where, pairs_where
-from sharpbayes.report.wording import is_fitted, probability_text
+from sharpbayes.report.wording import probability_text
 
 GROUP = "prior_sensitivity"
 ALL_PRIORS = "all priors"

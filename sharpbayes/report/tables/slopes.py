@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.metric_names import METRICS
+from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import estimate
 from sharpbayes.report.wording import probability_text

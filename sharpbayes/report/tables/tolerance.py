@@ -1,14 +1,9 @@
 """The tolerance of the weights: the verdict on each model, and each limit."""
 
 from sharpbayes.errors import format_percent
-from sharpbayes.metrics.panel.comparison import VERDICTS
 from sharpbayes.report.metric_names import name_threshold
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate
-
-ADMISSIBLE, NOT_ADMISSIBLE, CANNOT_TELL = VERDICTS
-# Stands for the verdict where the weights have no tolerance.
-NO_TOLERANCE = "no tolerance"
 
 
 def _observed(row: View) -> str:

@@ -6,17 +6,11 @@ from math import comb
 import numpy as np
 
 from sharpbayes.errors import format_count
+from sharpbayes.metrics.stats.pairs import pairs, pairs_where
+from sharpbayes.posterior.lowest import models_by_risk, not_separable
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import (
-    BY_RISK,
-    cvar_differences,
-    has_several_models,
-    models_by_risk,
-    not_separable,
-    pairs,
-    pairs_where,
-)
+from sharpbayes.report.tables.panel import BY_RISK, cvar_differences, has_several_models
 
 # Method by which intervals of pairs are joint; by the others each pair stands by itself.
 JOINT = "studentized"

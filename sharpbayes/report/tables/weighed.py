@@ -5,13 +5,16 @@ from collections.abc import Callable, Iterator
 import xarray as xr
 
 from sharpbayes.analysis.limited_metrics import select_value
+from sharpbayes.metrics.panel.comparison import ADMISSIBLE, CANNOT_TELL, lowest_models
+from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.posterior.claims import evidence_texts, has_other_judges, is_recommended
+from sharpbayes.posterior.human_scoring import HUMAN_DECISION
+from sharpbayes.posterior.panel_reading import PanelReading
+from sharpbayes.posterior.release import NO_TOLERANCE
 from sharpbayes.report.approval import is_past
-from sharpbayes.report.claims import evidence_texts, has_other_judges, is_recommended
-from sharpbayes.report.human_scoring import HUMAN_DECISION
-from sharpbayes.report.layout import WEIGHED, read_criterion, read_weights, results_kind
+from sharpbayes.report.layout import WEIGHED, results_kind
 from sharpbayes.report.metric_names import CRITERIA
 from sharpbayes.report.panel_answer import PanelAnswer
-from sharpbayes.report.panel_reading import PanelReading
 from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import (
@@ -21,9 +24,8 @@ from sharpbayes.report.tables.format import (
     small_number,
     value_and_interval,
 )
-from sharpbayes.report.tables.panel import labels_where, lowest_models
-from sharpbayes.report.tables.tolerance import ADMISSIBLE, CANNOT_TELL, NO_TOLERANCE
 from sharpbayes.spec.weights import APPROVAL
+from sharpbayes.storage.attributes import read_criterion, read_weights
 
 
 def _weights(view: View) -> list[Labels]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from sharpbayes.posterior.lowest import models_by_risk
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
-from sharpbayes.report.tables.panel import models_by_risk
 
 
 def _prompts(view: View) -> Iterator[Labels]:

@@ -135,6 +135,7 @@ HINTS = {
     "half points": (["1.5", "2"], "; write step = 0.5 in the scale"),
     "both": (["1,5", "2"], '; write dialect = { decimal = "," }; write step = 0.5 in the scale'),
     "neither": (["9", "2"], ""),
+    "a huge number": (["1e308", "2"], ""),
     "two texts": (["NA", "n/a"], '; write dialect = { missing = ["NA", "n/a"] }'),
 }
 

@@ -41,10 +41,17 @@ def test_a_dimension_without_weight_need_not_be_known():
     np.testing.assert_allclose(policy_score(mean, policy), [0.1, np.nan])
 
 
-@pytest.mark.parametrize(("weights", "total"), [([0.5, 0.6], "1.1"), ([1.5, -0.5], "1")])
-def test_policy_weights_must_be_shares(weights, total):
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([0.5, 0.6], "policy weights add up to 1.1, they must add up to 1"),
+        ([0.5, 0.50000001], "policy weights add up to 1.00000001, they must add up to 1"),
+        ([1.5, -0.5], "a policy weight is -0.5, none may be negative"),
+        ([np.nan, 1.0], "policy weights add up to nan, they must add up to 1"),
+    ],
+)
+def test_policy_weights_must_be_shares(weights, message):
     mean = xr.DataArray([0.1, 0.5], dims="dimension")
-    message = f"policy weights add up to {total}, they must add up to 1, none of them negative"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         policy_score(mean, xr.DataArray(weights, dims="dimension"))
 

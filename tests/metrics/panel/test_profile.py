@@ -64,6 +64,13 @@ def test_every_statistic_says_what_it_is():
         assert tuple(statistics[name].attrs) == ("long_name", "units", "range")
     assert statistics["cvar"].attrs["long_name"] == "CVaR of log-risk"
     assert statistics["tail_share"].dims == ("model", "dimension")
+    log_risk = "[-d log(1 + epsilon), -d log(epsilon)]"
+    ranges = {name: statistics[name].attrs["range"] for name in statistics.data_vars}
+    special = {name: span for name, span in ranges.items() if span != "[0, 1]"}
+    assert special == {
+        **dict.fromkeys(("mean", "var", "cvar"), log_risk),
+        "volatility": "[0, d log(1 + 1/epsilon) / 2]",
+    }
     assert {metric.name for metric in METRICS} == set(statistics.data_vars)
 
 

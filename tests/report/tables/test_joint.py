@@ -1,14 +1,17 @@
 """Tables of bootstrap and posterior alongside each other."""
 
+import pytest
 import xarray as xr
 
 from sharpbayes.report.summary import plain_verdict
 from sharpbayes.report.tables.declaration import build_tables
 from sharpbayes.report.tables.joint import TABLES
+from sharpbayes.report.wording import resampled_units
 from sharpbayes.storage.results import open_results
 from tests.panels import frame, measured
 from tests.report.hand_made import add, fitted_panel, panel
 
+CLUSTERED = ("clusters of prompts", "generations")
 SHARES = [spec for spec in TABLES if spec.rows.__name__ == "_shares_of_models"]
 
 
@@ -48,6 +51,22 @@ def test_each_metric_of_a_crowd_has_its_own_range(shared_results):
     ranges = {table.title.partition(":")[0]: table.note.partition(";")[0] for table in tables}
     assert ranges["MPA"] == ranges["WRA"] == ranges["AUC-ROC"] == "From 0 to 1"
     assert ranges["Kendall's τ"] == ranges["Spearman"] == "From −1 to 1"
+
+
+@pytest.mark.parametrize(
+    ("group", "note", "units"),
+    [
+        ("profile_interval", "over prompts, not", ("prompts",)),
+        ("profile_interval", "over clusters of prompts and of generations, not", CLUSTERED),
+        ("responsiveness", "which items and which raters", ("items", "raters")),
+        ("responsiveness", "which clusters of items and raters", ("clusters of items", "raters")),
+    ],
+)
+def test_what_was_resampled_is_an_attribute_and_in_earlier_results_a_note(group, note, units):
+    tree = xr.DataTree.from_dict({group: xr.Dataset(attrs={"interval_note": note})})
+    assert resampled_units(tree) == units
+    tree[group].attrs["resampled_units"] = '["batches", "raters"]'
+    assert resampled_units(tree) == ("batches", "raters")
 
 
 def test_differences_of_what_can_be_compared_where_tails_cannot_are_a_table():

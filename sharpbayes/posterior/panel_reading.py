@@ -7,29 +7,21 @@ import xarray as xr
 
 from sharpbayes.analysis.evidence_limits import has_narrow_tails
 from sharpbayes.analysis.order_limits import has_order_of_means
+from sharpbayes.analysis.results_view import ResultsView, is_fitted
 from sharpbayes.analysis.unseen_order import near_lowest
 from sharpbayes.metrics.panel.least_numbers import ROUNDING
-from sharpbayes.report.claims import carried_statements, has_means, has_other_judges
-from sharpbayes.report.layout import read_criterion
-from sharpbayes.report.lowest import (
+from sharpbayes.posterior.claims import carried_statements, has_means, has_other_judges
+from sharpbayes.posterior.human_scoring import contradicted_metrics, contradicted_verdicts
+from sharpbayes.posterior.lowest import (
     is_disputed,
     is_distinguished,
     likely_lowest,
     lower_models,
+    models_by_risk,
     observed_lowest,
+    similar_models,
 )
-from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.tables.panel import models_by_risk
-from sharpbayes.report.wording import is_fitted
-
-# On what an order by tails depends where the lowest model shows no answer at the end of the scale.
-IF_NO_MORE_ENDS = (
-    "only if answers at the end of the scale, of which it shows none, are no more frequent for it"
-)
-IF_SCORES_TELL = (
-    "if answers at the end of the scale, of which it shows none, are as frequent as its other "
-    "scores let expect"
-)
+from sharpbayes.storage.attributes import read_criterion
 
 
 @dataclass(frozen=True)
@@ -40,7 +32,7 @@ class PanelReading:
         view: The results.
     """
 
-    view: View
+    view: ResultsView
 
     @cached_property
     def models(self) -> list[str]:
@@ -165,3 +157,40 @@ class PanelReading:
     def depends_on_prompts(self, metric: str) -> bool:
         """Whether the lowest model is lowest by having other prompts, as far as no fit tells."""
         return not is_fitted(self.view) and bool(lower_models(self.view, metric))
+
+    @cached_property
+    def has_unseen_order(self) -> bool:
+        """Whether the answer orders models by tails that answers which nobody saw could reorder."""
+        if not self.near_lowest or "lowest" not in self.carried or self.is_disputed:
+            return False
+        names = observed_lowest(self.view, "cvar")
+        if is_fitted(self.view):
+            return likely_lowest(self.view, "cvar") == names
+        return bool({*self.near_lowest} - {*similar_models(self.view, "cvar")})
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether people's scoring gives another answer, in whole or in part."""
+        return bool(self.contradicted_metrics or self.contradicted_verdicts)
+
+    @cached_property
+    def contradicted_metrics(self) -> list[str]:
+        """Metrics by which people's scoring names another model than the answer does."""
+        if len(self.models) <= 1 or self.has_other_judges:
+            return []
+        others = [] if "lowest" in self.carried else self.substitutes
+        first = ["policy_score"] if self.has_policy_score else []
+        return contradicted_metrics(self.view, [*dict.fromkeys([*first, "cvar", *others])])
+
+    @cached_property
+    def contradicted_verdicts(self) -> list[str]:
+        """Models with another verdict by people's scoring, where the evidence carries verdicts."""
+        if "admissible" not in self.carried:
+            return []
+        return [name for name in contradicted_verdicts(self.view) if name in self.models]
+
+    @property
+    def contradicted_models(self) -> list[str]:
+        """Models that the answer names and that have another verdict by people's scoring."""
+        named = self.models if len(self.models) <= 1 else self.named_by("cvar")
+        return [name for name in named if name in self.contradicted_verdicts]

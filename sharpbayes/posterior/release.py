@@ -5,22 +5,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.analysis.releases import name_units
-from sharpbayes.report.claims import is_recommended
-from sharpbayes.report.human_scoring import contradicted_verdicts, contradicts_selection
-from sharpbayes.report.layout import PANEL
-from sharpbayes.report.lowest import is_disputed, observed_lowest
-from sharpbayes.report.metric_names import METRICS
-from sharpbayes.report.panel_answer import PanelAnswer
-from sharpbayes.report.panel_decision import exceeded_thresholds
-from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.tables.panel import labels_where
-from sharpbayes.report.tables.tolerance import CANNOT_TELL, NO_TOLERANCE, NOT_ADMISSIBLE
-from sharpbayes.report.wording import is_fitted
+from sharpbayes.analysis.results_view import ResultsView, is_fitted
+from sharpbayes.metrics.panel.comparison import CANNOT_TELL, NOT_ADMISSIBLE
+from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.posterior.claims import is_recommended, list_exceeded
+from sharpbayes.posterior.human_scoring import contradicted_verdicts, contradicts_selection
+from sharpbayes.posterior.lowest import is_disputed, observed_lowest
+from sharpbayes.posterior.panel_reading import PanelReading
+
+# Stands for the verdict where the weights have no tolerance.
+NO_TOLERANCE = "no tolerance"
 
 
-def collect_answers(releases: Mapping[str, xr.DataTree], *, kind: str) -> xr.Dataset:
-    """Return what results of a kind answer, by the name of the release.
+def collect_answers(releases: Mapping[str, xr.DataTree], *, are_panels: bool) -> xr.Dataset:
+    """Return what results answer, by the name of the release.
 
     Over (release, unit), units being those of :func:`sharpbayes.analysis.releases.name_units`,
     there is ``verdict``; over (release) ``created``, ``status``, and whether the evidence carries
@@ -42,7 +42,7 @@ def collect_answers(releases: Mapping[str, xr.DataTree], *, kind: str) -> xr.Dat
     }
     answers["tells_tails"] = [tells_tails(of_release) for of_release in results]
     answers["tells_means"] = [tells_means(of_release) for of_release in results]
-    if kind == PANEL:
+    if are_panels:
         choices = [choose_model(of_release) for of_release in results]
         answers["choice"] = choices
         answers["choice_on_condition"] = list(map(rests_on_unseen_ends, results, choices))
@@ -60,8 +60,8 @@ def choose_model(results: xr.DataTree) -> str:
     one: by the posterior of a fit, else by the observed values. ``cannot tell`` where the evidence
     does not carry a choice, posterior and bootstrap dispute it, or people's scoring contradicts it.
     """
-    view = View(results)
-    answer = PanelAnswer(view)
+    view = ResultsView(results)
+    answer = PanelReading(view)
     if answer.has_other_judges:
         return CANNOT_TELL
     if is_fitted(view) and "decision" in view:
@@ -79,13 +79,13 @@ def choose_model(results: xr.DataTree) -> str:
 
 def rests_on_unseen_ends(results: xr.DataTree, choice: str) -> bool:
     """Return whether a choice by tail risk could be another one by answers that nobody saw."""
-    view = View(results)
-    answer = PanelAnswer(view)
+    view = ResultsView(results)
+    answer = PanelReading(view)
     is_by_tails = choice == ", ".join(observed_lowest(view, "cvar"))
     return is_by_tails and len(answer.models) > 1 and answer.has_unseen_order
 
 
-def _name_lowest(answer: PanelAnswer) -> str:
+def _name_lowest(answer: PanelReading) -> str:
     """The lowest models, by the metric that can be compared."""
     metric = answer.ordered_by
     if not metric or is_disputed(answer.view, metric):
@@ -109,11 +109,11 @@ def read_verdicts(results: xr.DataTree) -> dict[str, str]:
     if "profile" not in results:
         return dict.fromkeys(map(str, results["joint"]["group"].to_numpy()), "-")
     verdicts = _stored_verdicts(results)
-    view = View(results)
-    answer = PanelAnswer(view)
+    view = ResultsView(results)
+    answer = PanelReading(view)
     if "admissible" in answer.carried or "profile/admissible" not in view:
         return verdicts
-    exceeded = exceeded_thresholds(view, answer.models)
+    exceeded = list_exceeded(view, answer.models)
     return {name: NOT_ADMISSIBLE if exceeded.get(name) else CANNOT_TELL for name in verdicts}
 
 
@@ -121,7 +121,7 @@ def _stored_verdicts(results: xr.DataTree) -> dict[str, str]:
     """The verdict on each model; of results of earlier versions by the observed values."""
     for group in ("decision", "tolerance"):
         if group in results and "verdict" in results[group]:
-            contradicted = dict.fromkeys(contradicted_verdicts(View(results)), CANNOT_TELL)
+            contradicted = dict.fromkeys(contradicted_verdicts(ResultsView(results)), CANNOT_TELL)
             return _by_model(results[group].to_dataset()["verdict"]) | contradicted
     profile = results["profile"].to_dataset()
     words = xr.full_like(profile["model"], NO_TOLERANCE, dtype=object)
@@ -139,11 +139,11 @@ def _by_model(verdict: xr.DataArray) -> dict[str, str]:
 
 def tells_tails(results: xr.DataTree) -> bool:
     """Return whether the evidence carries which models differ by their tail risk."""
-    return "profile" in results and "distinguishable" in PanelAnswer(View(results)).carried
+    return "profile" in results and "distinguishable" in PanelReading(ResultsView(results)).carried
 
 
 def tells_means(results: xr.DataTree) -> bool:
     """Return whether there are prompts enough to compare means; a crowd has no such limit."""
     if not {"profile", "evidence"} <= set(results.children):
         return True
-    return PanelAnswer(View(results)).tells_means
+    return PanelReading(ResultsView(results)).tells_means

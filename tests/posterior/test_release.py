@@ -3,8 +3,8 @@
 import pytest
 import xarray as xr
 
-from sharpbayes.report.lowest import is_disputed
-from sharpbayes.report.release import (
+from sharpbayes.posterior.lowest import is_disputed
+from sharpbayes.posterior.release import (
     choose_model,
     read_verdicts,
     rests_on_unseen_ends,
