@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import cached_property
 
+from sharpbayes.analysis.unseen_order import describe_near_scores
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.claims import (
@@ -158,11 +159,17 @@ class PanelAnswer(PanelReading):
         """What policy scores say where answers that nobody saw could change the order by tails."""
         if not self.has_unseen_order or self.has_policy_score or not self.tells_means:
             return
+        far = "far " * (not self._nears_by_scores)
         yield from self._compare(
-            ["policy_score"], "By a metric that depends far less on such answers"
+            ["policy_score"], f"By a metric that depends {far}less on such answers"
         )
         lowest = {METRICS[name]: self.named_by(name) for name in ("cvar", "policy_score")}
         yield from describe_different_lowest(lowest)
+
+    @cached_property
+    def _nears_by_scores(self) -> list[str]:
+        """That unseen answers at the end of the scale could change the lowest policy score."""
+        return [*describe_near_scores(self.evidence)] if "evidence" in self.view else []
 
     @cached_property
     def has_unseen_order(self) -> bool:
@@ -319,6 +326,7 @@ class PanelAnswer(PanelReading):
         stated = [name for name in metrics if name not in (*disputed, *dependent)]
         if stated:
             yield f"{heading}: {'; '.join(map(self._comparison, stated))}."
+            yield from self._nears_by_scores if "policy_score" in stated else ()
             stated += ["policy_score"] * (self.has_policy_score and "policy_score" not in stated)
             yield from describe_different_lowest({METRICS[x]: self.named_by(x) for x in stated})
         for metric in dependent:
