@@ -8,13 +8,13 @@ from sharpbayes.analysis.tail_evidence import measure_tail
 from sharpbayes.analysis.tail_remarks import describe_categories
 from sharpbayes.analysis.tolerance import limits_tails
 from sharpbayes.analysis.tolerance_evidence import restrict_verdicts
-from sharpbayes.analysis.unequal_judges import count_trials
+from sharpbayes.analysis.unequal_judges import count_trials, shift_order
 from sharpbayes.analysis.unseen_ends import unseen_ends
 from sharpbayes.data.intraclass import describe_clusters, describe_correlations
 from sharpbayes.data.own_judges import describe_own_judges, pair_own_judges
 from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers, saturation, ties
 from sharpbayes.metrics.panel.profile import weighted_mean
-from sharpbayes.metrics.panel.sweeps import epsilon_sweep
+from sharpbayes.metrics.panel.sweeps import epsilon_sweep, leave_judges_out
 from sharpbayes.metrics.stats.labels import without_attributes
 from sharpbayes.spec.panel import Panel
 
@@ -42,7 +42,7 @@ def panel_evidence(
 ) -> xr.Dataset:
     """Return the group ``evidence`` of a panel with this profile, its intervals and ``tolerance``.
 
-    Over (model, judge) what :func:`judge_counts` returns; over (model) what
+    Over (model, judge) and (judge) what :func:`judge_evidence` returns; over (model) what
     :func:`sharpbayes.analysis.tail_evidence.measure_tail` and
     :func:`sharpbayes.analysis.unseen_ends.unseen_ends` do, ``prompts``,
     ``effective_prompts`` of a mean, ``saturated_share``, ``tail_size``, ``saturated_tail``,
@@ -70,7 +70,7 @@ def panel_evidence(
             "prompts": count_prompts(counted),
             "effective_prompts": plan.effective_prompts,
             **tail.data_vars,
-            **judge_counts(plan),
+            **judge_evidence(plan, profile, intervals),
             **unseen_ends(plan, error_rate=1.0 - plan.study.spec.bootstrap.level).data_vars,
             "top_share": _top_share(plan),
             "needs_policy_score": tail["at_ceiling"]
@@ -121,6 +121,24 @@ def _top_share(plan: ProfilePlan) -> xr.DataArray:
     risk = counted_answers(plan.table["log_risk"], weights=plan.target_weights())
     is_top = (risk == risk.max(plan.dim)).where(risk.notnull())
     return weighted_mean(is_top, dim=plan.dim, weights=plan.target_weights())
+
+
+def judge_evidence(
+    plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
+) -> dict[str, xr.DataArray]:
+    """Return how much of each model every judge scored, and which judges move their differences.
+
+    They are what :func:`judge_counts` returns and, where judges scored other shares of models,
+    ``judge_shifts_order (judge)``, that of
+    :func:`sharpbayes.analysis.unequal_judges.shift_order`.
+    """
+    counts = judge_counts(plan)
+    share = counts["judge_share"]
+    if share.sizes["judge"] == 1 or bool((share == share.isel(model=0)).all()):
+        return counts
+    single = {judge: [judge] for judge in share["judge"].to_numpy().tolist()}
+    without = leave_judges_out(plan.table["sub_index"], single, plan.protocol, policy=plan.policy)
+    return counts | {"judge_shifts_order": shift_order(share, profile, without, intervals)}
 
 
 def judge_counts(plan: ProfilePlan) -> dict[str, xr.DataArray]:

@@ -11,6 +11,7 @@ from sharpbayes.analysis.indicators import define_sub_indices
 from sharpbayes.analysis.limited_metrics import CATEGORY
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import keeps_tolerance
+from sharpbayes.metrics.panel.evidence import FEW_SHARED
 from sharpbayes.metrics.panel.missingness import (
     fill_bounds,
     missing_slope,
@@ -120,10 +121,24 @@ def _can_be_lowest(bounds: xr.DataArray, observed: xr.DataArray) -> xr.DataArray
 
 
 def asked_scores(plan: ProfilePlan) -> xr.DataArray:
-    """Return which sub-indices were asked for: those that the rows in the data would give."""
+    """Return which sub-indices were asked for: those that the rows in the data would give.
+
+    So were those of an answer without any row of a model that has nearly all prompts of the others.
+    A crash or a refusal leaves no row, and a model of other prompts lacks many.
+    """
     sub_index, unasked = plan.table["sub_index"], plan.study.data.unasked
     if unasked is None:
         return xr.ones_like(sub_index, dtype=bool)
+    asked = _rows_asked(plan, unasked)
+    answered = asked.any([dim for dim in asked.dims if dim not in ("model", "prompt")])
+    share = answered.mean("prompt")
+    is_lost = ~answered & (share >= FEW_SHARED) & (share < 1.0)
+    return asked | (is_lost & asked.any("model"))
+
+
+def _rows_asked(plan: ProfilePlan, unasked: NDArray[np.bool_]) -> xr.DataArray:
+    """Return which sub-indices rows in the data would give."""
+    sub_index = plan.table["sub_index"]
     scores = plan.study.scores["score"]
     is_unasked = xr.DataArray(unasked, scores.coords, scores.dims).sel(judge=sub_index["judge"])
     if "trial" in is_unasked.dims:

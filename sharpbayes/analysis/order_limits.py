@@ -116,10 +116,11 @@ def _order_by_unseen_ends(evidence: xr.Dataset) -> Iterator[str]:
     """A model of lowest mean that answers at the end of the scale, unseen, could raise."""
     others, rise = near_lowest(evidence, "mean")
     if others:
+        depends_less = " The policy score depends on them far less."
         yield (
             f"{evidence['mean'].idxmin('model').item()} has the lowest mean log-risk, but shows no "
-            f"answer at the end of the scale. {describe_near(others, rise, units='prompts')} The "
-            "policy score depends on them far less."
+            f"answer at the end of the scale. {describe_near(others, rise, units='prompts')}"
+            f"{depends_less * (not near_lowest(evidence, 'policy_score')[0])}"
         )
 
 

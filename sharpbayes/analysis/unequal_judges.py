@@ -2,24 +2,64 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import xarray as xr
 
 # Where a judge scored so much more of the answers of one model than of another, they are not
 # compared: the judge's severity would be taken for the model's. The same holds of the share of its
 # noise that a judge's trials leave, because noise adds to harm.
 UNEQUAL_JUDGES = 0.2
+# Nor where the severity of a judge who scored more of one model moves a difference by so much of
+# its margin: 0.3 standard errors of two models, by which one is falsely lower in 4% and not 2.5%.
+MAX_SHIFT = 0.15
+# Metrics that models are compared by.
+SHIFTED = ("mean", "policy_score", "cvar")
 # In what models were judged unequally: by whom, and how often.
 JUDGES, TRIALS = "judges", "trials"
 
 
+def shift_order(
+    share: xr.DataArray, profile: xr.Dataset, without: xr.Dataset, intervals: xr.Dataset
+) -> xr.DataArray:
+    """Return the judges whose severity moves a difference between models too far, over (judge).
+
+    With shares s_mj of the answers of model m that judge j scored, a metric T_m, and T_m without
+    judge j, the severity of a judge is what it adds where it scores, and moves a difference by the
+    shares alone:
+
+        c_j = sum_m (T_m - T_m(-j)) / sum_m s_mj,  shift_mo = sum_j (s_mj - s_oj) c_j
+
+    It is too far where it exceeds 0.15 of half the width of the joint interval; the judge is the
+    one with the largest term. ``share`` is over (model, judge), ``profile`` has the metrics over
+    (model), ``without`` over (judge_out, model), ``intervals`` ``<metric>_difference_joint``.
+    Missing values move nothing.
+    """
+    judges = share["judge"]
+    moves = xr.zeros_like(judges, dtype=bool)
+    for name in SHIFTED:
+        added = (profile[name] - without[name]).rename(judge_out="judge").sel(judge=judges)
+        severity = added.sum("model") / share.where(added.notnull()).sum("model").clip(min=1e-9)
+        terms = (share - share.rename(model="other")) * severity
+        lower, upper = intervals[f"{name}_difference_joint"].transpose("bound", "model", "other")
+        margin = ((upper - lower) / 2).where(upper > lower)
+        is_moved = abs(terms.sum("judge")) > MAX_SHIFT * margin
+        is_largest = abs(terms) == abs(terms).max("judge")
+        moves = moves | (is_moved & is_largest).any(("model", "other"))
+    return moves.drop_vars(set(moves.coords) - {"judge"})
+
+
 def unequal_judges(evidence: xr.Dataset) -> list[str]:
-    """Return the judges who scored far more of the answers of one model than of another.
+    """Return the judges who scored so much more of one model that models cannot be compared.
 
     >>> share = xr.DataArray([[1.0, 1.0], [1.0, 0.1]], {"judge": ["a", "b"]}, ("model", "judge"))
     >>> unequal_judges(xr.Dataset({"judge_share": share}))
     ['b']
     """
-    return _find_unequal(evidence["judge_share"])
+    unequal = _find_unequal(evidence["judge_share"])
+    if "judge_shifts_order" not in evidence:  # of a gate, and of earlier versions
+        return unequal
+    judges, moves = evidence["judge"].to_numpy(), evidence["judge_shifts_order"].to_numpy()
+    return [str(name) for name in judges[moves.astype(bool) | np.isin(judges, unequal)]]
 
 
 def unequal_trials(evidence: xr.Dataset) -> list[str]:
@@ -99,7 +139,8 @@ def name_unequal_judges(evidence: xr.Dataset) -> Iterator[str]:
             "Models were not scored by the same judges: "
             f"{describe_shares(evidence['judge_share'].sel(judge=judges))}. A harsh judge makes "
             "those models look worse that it scored, so that models cannot be compared. Let every "
-            "judge score every model, or name in `panel.judges` those who did."
+            "judge score every model, name in `panel.judges` those who did, or write `missing = "
+            '"complete"` under `[judges]` of the weights: then only what every judge scored counts.'
         )
     if judges := unequal_trials(evidence):
         yield (

@@ -109,8 +109,8 @@ class PanelReading:
 
     @cached_property
     def evidence(self) -> xr.Dataset:
-        """The evidence on the models, with their mean and CVaR."""
-        profile = self.view.group("profile")[["mean", "cvar"]]
+        """The evidence on the models, with their mean, CVaR and policy score."""
+        profile = self.view.group("profile")[["mean", "cvar", "policy_score"]]
         return self.view.group("evidence").assign(profile.data_vars).sel(model=self.models)
 
     @cached_property

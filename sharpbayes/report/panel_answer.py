@@ -5,6 +5,7 @@ from functools import cached_property
 
 from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.analysis.results_view import is_fitted
+from sharpbayes.analysis.unseen_order import describe_near_scores
 from sharpbayes.errors import join_names
 from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.posterior.claims import evidence_texts
@@ -129,11 +130,17 @@ class PanelAnswer(PanelReading):
         """What policy scores say where answers that nobody saw could change the order by tails."""
         if not self.has_unseen_order or self.has_policy_score or not self.tells_means:
             return
+        far = "far " * (not self._nears_by_scores)
         yield from self._compare(
-            ["policy_score"], "By a metric that depends far less on such answers"
+            ["policy_score"], f"By a metric that depends {far}less on such answers"
         )
         lowest = {METRICS[name]: self.named_by(name) for name in ("cvar", "policy_score")}
         yield from describe_different_lowest(lowest)
+
+    @cached_property
+    def _nears_by_scores(self) -> list[str]:
+        """That unseen answers at the end of the scale could change the lowest policy score."""
+        return [*describe_near_scores(self.evidence)] if "evidence" in self.view else []
 
     def _chance_of_lowest(self) -> Iterator[str]:
         """That the lowest of several alike models came out so partly by chance."""
@@ -280,6 +287,7 @@ class PanelAnswer(PanelReading):
         stated = [name for name in metrics if name not in (*disputed, *dependent)]
         if stated:
             yield f"{heading}: {'; '.join(map(self._comparison, stated))}."
+            yield from self._nears_by_scores if "policy_score" in stated else ()
             stated += ["policy_score"] * (self.has_policy_score and "policy_score" not in stated)
             yield from describe_different_lowest({METRICS[x]: self.named_by(x) for x in stated})
         for metric in dependent:

@@ -27,8 +27,9 @@ class JudgeWeights(Spec):
 
     temperature: Positive = 0.20
     """Temperature of the pooling. Near 0 it is the maximum of the judges, if large their mean."""
-    missing: Literal["available", "error"] = "available"
-    """`available`: pool the judges that scored the cell. `error`: refuse missing judges."""
+    missing: Literal["available", "complete", "error"] = "available"
+    """`available`: pool the judges that scored the cell. `complete`: leave out what a judge did not
+    score. `error`: refuse missing judges."""
     min_overlap: Annotated[int, Field(ge=2)] = 25
     """Smallest number of prompts that two judges must share for their concordance."""
 

@@ -32,6 +32,7 @@ VARIABLES = """
   parameter: number: divergence_shift ess_bulk ess_tail rhat
 /evidence
   model, judge: number: judge_share judge_trials
+  judge: number: judge_shifts_order
   epsilon: number: epsilon_kendall epsilon_spearman
   epsilon, model: number: epsilon_cvar epsilon_mean
   group: number: few_labels few_raters items long_scale missing_share raters

@@ -99,11 +99,22 @@ def rare_order_table(rows: list[Row]) -> str:
     for world, prompts, mean, score in pair_metrics(rows, "prompts"):
         values = [f"{float(row['difference']):+.3f}" for row in (mean, score)]
         shares = [percent([mean], name) for name in ("called_lower", "stated")]
-        shares += [percent([score], "called_lower")]
+        shares += [percent([score], name) for name in ("called_lower", "stated")]
         lines.append([world, prompts, percent([mean], "shows_none"), *values, *shares])
     header = ["world", "prompts", "shows no end, %", "mean log-risk, nats", "policy score"]
     by_mean = ["called lower by the mean, %", "and the answer says so, %"]
-    return markdown([*header, *by_mean, "by the policy score, %"], lines)
+    return markdown([*header, *by_mean, "by the policy score, %", "without condition, %"], lines)
+
+
+def unequal_judges_table(rows: list[Row]) -> str:
+    """Shares of studies of equal models that are compared and ordered, by design."""
+    lines = []
+    for row in rows:
+        shares = [percent([row], name) for name in ("compared", "mean", "policy_score", "cvar")]
+        absent = f"{100 * float(row['absent']):g}"
+        lines.append([row["prompts"], absent, row["severity"], row["missing"], *shares])
+    header = ["prompts", "rows absent, %", "harsher by, steps", "judges.missing", "compared, %"]
+    return markdown([*header, "false by the mean, %", "policy score, %", "CVaR, %"], lines)
 
 
 def label_order_table(rows: list[Row]) -> str:
@@ -366,7 +377,9 @@ def main() -> None:
     }
     write("clustered-prompts.md", clustered)
     write("coverage_crowd.md", {"cohesion": cohesion_table(read_rows("cohesion_coverage.csv"))})
-    write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
+    unequal_judges = unequal_judges_table(read_rows("unequal_judges.csv"))
+    claims = {"claims": claims_table(read_rows("claims.csv")), "unequal judges": unequal_judges}
+    write("claims.md", claims)
     write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
     posterior = gate_posterior_table(read_rows("gate_posterior.csv"))
     write("gate.md", {"gate": gate_table(read_rows("gate.csv")), "gate posterior": posterior})

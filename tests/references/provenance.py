@@ -111,6 +111,12 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
         *("sharpbayes/analysis/unseen_order.py", f"{OWN}/rare_harm.py", f"{OWN}/rare_order.py"),
     ),
+    "unequal_judges.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
+        *("sharpbayes/analysis/evidence.py", "sharpbayes/analysis/unequal_judges.py"),
+        f"{OWN}/unequal_judges.py",
+    ),
     "label_order.csv": (
         *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/influence.py"),
         *("sharpbayes/metrics/stats/unseen.py", "sharpbayes/metrics/panel/tail_bounds.py"),

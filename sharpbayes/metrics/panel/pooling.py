@@ -7,6 +7,9 @@ import xarray as xr
 
 from sharpbayes.metrics.panel.kernels import pool_log_sum_exp
 
+# What becomes of a cell that a judge did not score.
+JudgesMissing = Literal["available", "complete", "error"]
+
 
 def mean_trials(normalised: xr.DataArray) -> xr.DataArray:
     """Return the mean of every indicator over the trials of a judge on one answer.
@@ -31,7 +34,7 @@ def log_sum_exp(
     x: xr.DataArray,
     *,
     temperature: float,
-    missing: Literal["available", "error"],
+    missing: JudgesMissing,
     dim: str = "judge",
 ) -> xr.DataArray:
     """Return the log-sum-exp of the judges' values, between their mean and their maximum.
@@ -39,7 +42,8 @@ def log_sum_exp(
     LSE_tau(x) = tau log((1/J) sum_j exp(x_j / tau))
 
     Of values in [0, 1] over (..., ``dim``) it is the maximum for tau towards 0, the mean towards
-    infinity. With ``missing`` = ``available`` J counts the judges that are there, NaN with none.
+    infinity. With ``missing`` = ``available`` J counts the judges that are there, NaN with none;
+    with ``complete`` it is NaN unless all are there.
 
     Raises:
         ValueError: ``temperature`` is not positive, or a judge is missing under ``error``.
@@ -49,6 +53,8 @@ def log_sum_exp(
     >>> x = xr.DataArray([0.0, 0.0, 1.0], dims="judge")
     >>> round(float(log_sum_exp(x, temperature=0.2, missing="available")), 4)
     0.783
+    >>> float(log_sum_exp(x.where(x > 0), temperature=0.2, missing="complete"))
+    nan
     """
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}, it must be larger than 0")
@@ -64,7 +70,7 @@ def log_sum_exp(
         dask_gufunc_kwargs={"allow_rechunk": True},
         output_dtypes=[np.float64],
     )
-    return pooled
+    return pooled.where(x.notnull().all(dim)) if missing == "complete" else pooled
 
 
 def _pool(values: np.ndarray, *, temperature: float) -> np.ndarray:

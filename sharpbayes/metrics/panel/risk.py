@@ -1,10 +1,8 @@
 """Harm of a prompt over dimensions -> radius, any-harm and cumulative log-risk (SHARP, A.6)."""
 
-from typing import Literal
-
 import xarray as xr
 
-from sharpbayes.metrics.panel.pooling import log_sum_exp
+from sharpbayes.metrics.panel.pooling import JudgesMissing, log_sum_exp
 
 
 def radius(harm: xr.DataArray) -> xr.DataArray:
@@ -72,7 +70,7 @@ def panel(
     *,
     temperature: float,
     epsilon: float,
-    judges_missing: Literal["available", "error"],
+    judges_missing: JudgesMissing,
 ) -> xr.Dataset:
     """Return everything that is known of each prompt: sub-indices pooled over judges, and risk.
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.panel.comparison import policy_score
-from sharpbayes.metrics.panel.pooling import log_sum_exp
+from sharpbayes.metrics.panel.pooling import JudgesMissing, log_sum_exp
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.ranking import rank_agreement
 from sharpbayes.metrics.panel.risk import log_risk, log_risk_part
@@ -27,7 +26,7 @@ class Protocol:
 
     temperature: float
     epsilon: float
-    judges_missing: Literal["available", "error"]
+    judges_missing: JudgesMissing
     alpha: float
     estimator: Estimator
     dim: tuple[str, ...] = ("prompt",)
