@@ -10,6 +10,7 @@ import xarray as xr
 
 from sharpbayes.analysis.debiased import debiased_group
 from sharpbayes.analysis.evidence import add_evidence
+from sharpbayes.analysis.judge_orders import intervals_without_judges
 from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import (
@@ -62,6 +63,9 @@ def measure_panel(study: PanelStudy) -> Groups:
     if plan.refusals.sizes["indicator"]:
         table = table.assign(refused=_flag_refused(plan))
     groups = {"panel": table} | groups | {"validation": tests, "judges": _measure_judges(plan)}
+    groups["judges"] = groups["judges"].assign(
+        intervals_without_judges(plan, groups, _bootstrap_differences)
+    )
     groups = add_evidence(plan, groups)
     groups["worst_prompts"] = worst_prompts(plan)
     groups |= variance_group(plan) | debiased_group(plan) | missing_group(plan)
@@ -133,6 +137,11 @@ def bootstrap_profile(
         rare_harm=bound_rare_harm(plan, observed) if errors else None,
         clusters=plan.clusters,
     )
+
+
+def _bootstrap_differences(plan: ProfilePlan, names: Collection[str]) -> BootstrappedProfile:
+    """Resample what intervals of differences of some metrics need."""
+    return bootstrap_profile(plan, names=names, differences=True)
 
 
 def _resample(
