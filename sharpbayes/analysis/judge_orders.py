@@ -1,10 +1,13 @@
-"""Which differences between models the ratings show with a judge left out, by the bootstrap."""
+"""Which models the lowest one is distinguishable from with a judge left out, by the bootstrap."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from sharpbayes.analysis.limited_metrics import select_value
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
@@ -14,37 +17,48 @@ from sharpbayes.metrics.panel.profile import HEADLINE
 from sharpbayes.metrics.stats.intervals import has_width
 from sharpbayes.metrics.stats.labels import stack_arrays
 
-# Resamples show the spread of a difference to 4%; each judge takes as many.
+# The same resamples with and without a judge show the ratio of two spreads well.
 REPLICATES = 400
 # What variables without judges are called, and the dimension of the judges.
 LEFT_OUT = {"lojo": "judge_out", "alike": "judges_out"}
+# Differences to other models.
+Values = NDArray[np.float64]
 # Resamples the prompts of a plan; it takes the names of metrics.
 Resample = Callable[[ProfilePlan, Sequence[str]], BootstrappedProfile]
 
 
 def intervals_without_judges(
-    plan: ProfilePlan, groups: Mapping[str, xr.Dataset], resample: Resample
+    plan: ProfilePlan,
+    groups: Mapping[str, xr.Dataset],
+    by_all: BootstrappedProfile,
+    resample: Resample,
 ) -> xr.Dataset:
-    """Return joint intervals of the differences between models with judges left out.
+    """Return intervals of the differences of the lowest model to others with judges left out.
+
+    d_-j + (bound - d) s_-j / s, with d and ``bound`` the difference and its joint interval by all
+    judges, s the standard deviation of d over the first 400 resamples, s_-j that without judge j
 
     Of each metric whose lowest model is distinguishable from another these are
-    ``lojo_<metric>_difference_joint (judge_out, model, other, bound)``, model minus other without
-    the judge, and ``lojo_<metric>_shift_joint``, the difference by all judges less that without the
-    judge; ``alike_...`` over (judges_out, ...) without judges who score alike. They are made as
-    those of all judges are, from the first 400 resamples. Empty where no order could be lost.
+    ``lojo_<metric>_difference_joint (judge_out, other, bound)``, the lowest model less another
+    without the judge, and ``lojo_<metric>_shift_joint``, the same of d - d_-j, what the judge adds;
+    ``alike_...`` over (judges_out, ...) without judges who score alike. The lowest model is in the
+    attribute ``model``. Empty where no model is distinguishable, or with one judge.
 
-    The groups are those of :func:`sharpbayes.measure`, with ``judges``.
+    The groups are ``profile``, ``profile_interval`` and ``judges``.
     """
     metrics = [name for name in HEADLINE if bool(_distinguishable(groups, name).any())]
     sets = _sets_left_out(groups["judges"])
-    if not metrics or not sets:
-        return xr.Dataset()
-    few = _limit_replicates(plan)
-    whole = resample(few, metrics)
     values: dict[str, xr.DataArray] = {}
-    for prefix, left_out in sets.items():
+    for prefix, left_out in sets.items() if metrics else ():
+        few = _limit_replicates(plan)
         without = [resample(few.without_judges(names), metrics) for names in left_out.values()]
-        values |= _intervals(prefix, list(left_out), whole, without, metrics)
+        for metric in metrics:
+            comparison = _compare_lowest(groups, metric, by_all)
+            pairs = zip(*map(comparison.without, without), strict=True)
+            for kind, intervals in zip(("difference", "shift"), pairs, strict=True):
+                stacked = stack_arrays(intervals, LEFT_OUT[prefix], list(left_out))
+                stacked = stacked.drop_vars("model").assign_attrs(model=_lowest(groups, metric))
+                values[f"{prefix}_{metric}_{kind}_joint"] = stacked.transpose(..., "bound")
     return xr.Dataset(values)
 
 
@@ -59,19 +73,14 @@ def lost_differences(groups: Mapping[str, xr.Dataset], metric: str) -> xr.Datase
     prefixes = [name for name in LEFT_OUT if f"{name}_{metric}_difference_joint" in judges]
     if not prefixes:
         return xr.Dataset()
-    by_all, lowest = _distinguishable(groups, metric), _lowest(groups, metric)
-    tables = [_lost(judges, f"{name}_{metric}", LEFT_OUT[name], by_all, lowest) for name in prefixes]
+    by_all = _distinguishable(groups, metric)
+    tables = [_lost(judges, f"{name}_{metric}", LEFT_OUT[name], by_all) for name in prefixes]
     return xr.concat(tables, "judge_out")
 
 
-def _lost(
-    judges: xr.Dataset, name: str, dim: str, by_all: xr.DataArray, lowest: str
-) -> xr.Dataset:
+def _lost(judges: xr.Dataset, name: str, dim: str, by_all: xr.DataArray) -> xr.Dataset:
     """The differences that are lost without each judge of a dimension."""
-    without, shift = (
-        _is_below(judges[f"{name}_{kind}_joint"].sel(model=lowest, drop=True))
-        for kind in ("difference", "shift")
-    )
+    without, shift = (_is_below(judges[f"{name}_{kind}_joint"]) for kind in ("difference", "shift"))
     is_lost = (by_all & ~without).transpose(dim, "other")
     models = is_lost["other"].to_numpy()
     names = [join_names(models[row].tolist(), limit=len(models)) for row in is_lost.to_numpy()]
@@ -117,44 +126,54 @@ def _limit_replicates(plan: ProfilePlan) -> ProfilePlan:
     return replace(plan, study=replace(plan.study, spec=few))
 
 
-def _intervals(
-    prefix: str,
-    labels: list[str],
-    whole: BootstrappedProfile,
-    without: list[BootstrappedProfile],
-    metrics: Sequence[str],
-) -> dict[str, xr.DataArray]:
-    """Intervals of differences without each judge, and of what the judge adds to them."""
-    profiles = {"difference": without, "shift": [_subtract(whole, others) for others in without]}
-    return {
-        f"{prefix}_{metric}_{kind}_joint": stack_arrays(
-            [_joint_interval(profile, metric) for profile in of_kind], LEFT_OUT[prefix], labels
-        )
-        for metric in metrics
-        for kind, of_kind in profiles.items()
-    }
+@dataclass(frozen=True)
+class _Comparison:
+    """The lowest model by a metric against all others, by all judges.
+
+    Attributes:
+        metric: By what models are compared.
+        interval: Joint interval of the difference, the lowest model less another, (other, bound).
+        by_all: The bootstrap by all judges.
+    """
+
+    metric: str
+    interval: xr.DataArray
+    by_all: BootstrappedProfile
+
+    def without(self, others: BootstrappedProfile) -> tuple[xr.DataArray, xr.DataArray]:
+        """Return intervals of the difference by other judges, and of what it is smaller by."""
+        observed, resampled = self._difference(others)
+        by_all, resampled_by_all = self._by_all
+        shift = resampled_by_all[: len(resampled)] - resampled
+        return self._interval(observed, resampled), self._interval(by_all - observed, shift)
+
+    @cached_property
+    def _by_all(self) -> tuple[Values, Values]:
+        """The difference by all judges, and its resamples."""
+        return self._difference(self.by_all)
+
+    def _difference(self, profile: BootstrappedProfile) -> tuple[Values, Values]:
+        """A difference over (other), and its resamples over (replicate, other)."""
+        model = str(self.interval["model"].item())
+        observed = profile.observed_difference(self.metric).sel(model=model)
+        resampled = profile.resampled_difference(self.metric, model)
+        return observed.to_numpy(), resampled.transpose("replicate", "other").to_numpy()
+
+    def _interval(self, value: Values, resampled: Values) -> xr.DataArray:
+        """The interval by all judges, moved to a value and scaled by its spread."""
+        by_all, resampled_by_all = self._by_all
+        spread, of_all = (x.std(0, ddof=1) for x in (resampled, resampled_by_all[: len(resampled)]))
+        # Without any spread the bounds are the difference, however they are scaled.
+        ratio = np.divide(spread, of_all, out=np.ones_like(spread), where=(spread != of_all))
+        bounds = self.interval.transpose("bound", "other")
+        moved = bounds.copy(data=value + (bounds.to_numpy() - by_all) * ratio)
+        return moved.where(has_width(moved)) if self.metric == "cvar" else moved
 
 
-def _subtract(whole: BootstrappedProfile, without: BootstrappedProfile) -> BootstrappedProfile:
-    """What judges add to every metric, a model's on its own prompts."""
-    jackknifed = None
-    if whole.jackknifed is not None and without.jackknifed is not None:
-        jackknifed = whole.jackknifed - without.jackknifed
-    return replace(
-        whole,
-        observed=whole.observed - without.observed,
-        resampled=whole.resampled - without.resampled,
-        jackknifed=jackknifed,
-        shared=None,
-    )
-
-
-def _joint_interval(profile: BootstrappedProfile, metric: str) -> xr.DataArray:
-    """The interval that decides which models are distinguishable, missing without a width."""
-    is_joint = profile.bootstrap.interval == "studentized"
-    interval = (
-        profile.joint_difference(metric)["_joint"]
-        if is_joint
-        else profile.difference_interval(metric)
-    )
-    return interval.transpose("model", "other", "bound").where(has_width(interval))
+def _compare_lowest(
+    groups: Mapping[str, xr.Dataset], metric: str, by_all: BootstrappedProfile
+) -> _Comparison:
+    """The model of lowest value against all others."""
+    model = _lowest(groups, metric)
+    interval = groups["profile_interval"][f"{metric}_difference_joint"]
+    return _Comparison(metric, interval.sel(model=model), by_all)
