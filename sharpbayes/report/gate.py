@@ -28,11 +28,10 @@ from sharpbayes.report.gate_comparison import (
 )
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.metric_names import name_threshold
-from sharpbayes.report.stability import name_raters
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.gate import needed_prompts, telling_places
 from sharpbayes.report.tables.panel import labels_where
-from sharpbayes.report.wording import probability_text
+from sharpbayes.report.wording import name_raters, probability_text
 
 DECIDED = (NON_INFERIOR, INFERIOR)
 # Why nothing is decided, whatever the bounds are.
