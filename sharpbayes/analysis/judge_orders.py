@@ -163,8 +163,9 @@ class _Comparison:
         """The interval by all judges, moved to a value and scaled by its spread."""
         by_all, resampled_by_all = self._by_all
         spread, of_all = (x.std(0, ddof=1) for x in (resampled, resampled_by_all[: len(resampled)]))
-        # Without any spread the bounds are the difference, however they are scaled.
-        ratio = np.divide(spread, of_all, out=np.ones_like(spread), where=(spread != of_all))
+        # Bounds without any spread are the difference, and tell nothing of what has one.
+        ratio = np.where(spread > 0, np.nan, 1.0)
+        np.divide(spread, of_all, out=ratio, where=of_all > 0)
         bounds = self.interval.transpose("bound", "other")
         moved = bounds.copy(data=value + (bounds.to_numpy() - by_all) * ratio)
         return moved.where(has_width(moved)) if self.metric == "cvar" else moved
