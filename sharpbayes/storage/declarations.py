@@ -60,11 +60,11 @@ VARIABLES = """
   judge, other_judge: number: error_correlation
   judge_out: number: effective_judges_without lojo_tau lojo_tau_p
   judge_out, model: number: lojo_cvar lojo_mean lojo_policy_score lojo_rank lojo_worst_dimension
-  judge_out, model, other, bound: number: lojo_cvar_difference_joint lojo_cvar_shift_joint
+  judge_out, other, bound: number: lojo_cvar_difference_joint lojo_cvar_shift_joint
     lojo_mean_difference_joint lojo_mean_shift_joint lojo_policy_score_difference_joint
     lojo_policy_score_shift_joint
   judges_out, model: number: alike_cvar alike_mean alike_policy_score alike_worst_dimension
-  judges_out, model, other, bound: number: alike_cvar_difference_joint alike_cvar_shift_joint
+  judges_out, other, bound: number: alike_cvar_difference_joint alike_cvar_shift_joint
     alike_mean_difference_joint alike_mean_shift_joint alike_policy_score_difference_joint
     alike_policy_score_shift_joint
   model: number: dimension_dependence dimension_dependence_tail
