@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from sharpbayes.report.lights import lights
 from sharpbayes.report.summary import answer
+from sharpbayes.storage.results import open_results, save_results
 from tests.panels import frame, measured
 
 INDICATORS = ["bias_a", "bias_b", "truth"]
@@ -83,6 +85,13 @@ def test_the_interval_without_a_judge_is_nearly_that_of_a_study_without_it(one_j
     theirs = pair[names[0]].sel(model="m0").to_numpy()
     assert ours.mean() == pytest.approx(float(pair[names[1]].sel(model="m0")))
     assert np.ptp(ours) == pytest.approx(np.ptp(theirs), rel=0.3)
+
+
+def test_results_with_what_is_lost_are_stored_and_read_again(one_judge, tmp_path):
+    save_results(one_judge, tmp_path / "results.nc")
+    stored = open_results(tmp_path / "results.nc")
+    for group in ("judges", "stability"):
+        xr.testing.assert_equal(stored[group].to_dataset(), one_judge[group].to_dataset())
 
 
 def test_what_a_judge_adds_is_the_difference_of_both(one_judge):
