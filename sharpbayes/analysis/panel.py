@@ -10,6 +10,7 @@ import xarray as xr
 
 from sharpbayes.analysis.debiased import debiased_group
 from sharpbayes.analysis.evidence import add_evidence
+from sharpbayes.analysis.judge_orders import intervals_without_judges
 from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import (
@@ -56,12 +57,15 @@ def measure_panel(study: PanelStudy) -> Groups:
     require_categories(plan)
     observed, table = plan.profile(), plan.table
     # Resampling releases the interpreter, the tests hold it: together they take less time.
-    groups, tests = run_both(
-        lambda: _profile_groups(plan, "profile"), lambda: _validate_panel(plan, observed)
+    (bootstrapped, groups), tests = run_both(
+        lambda: _bootstrap_groups(plan, "profile"), lambda: _validate_panel(plan, observed)
     )
     if plan.refusals.sizes["indicator"]:
         table = table.assign(refused=_flag_refused(plan))
     groups = {"panel": table} | groups | {"validation": tests, "judges": _measure_judges(plan)}
+    groups["judges"] = groups["judges"].assign(
+        intervals_without_judges(plan, groups, bootstrapped, _bootstrap_differences)
+    )
     groups = add_evidence(plan, groups)
     groups["worst_prompts"] = worst_prompts(plan)
     groups |= variance_group(plan) | debiased_group(plan) | missing_group(plan)
@@ -77,6 +81,11 @@ def profile_panel(study: PanelStudy) -> tuple[ProfilePlan, Groups]:
 
 def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
     """Profile with tiers and admissible set, and its intervals."""
+    return _bootstrap_groups(plan, name)[1]
+
+
+def _bootstrap_groups(plan: ProfilePlan, name: str) -> tuple[BootstrappedProfile, Groups]:
+    """The same, with the resamples that they are made from."""
     bootstrapped, tolerance = bootstrap_profile(plan), plan.weights.tolerance
     note = plan.interval_note + f" {NOTE}" * (bootstrapped.rare_harm is not None)
     interval = bootstrapped.intervals().assign_attrs(
@@ -96,7 +105,7 @@ def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
             bootstrapped=bootstrapped,
             by_category=by_category,
         )
-    return groups
+    return bootstrapped, groups
 
 
 def _drop_empty(interval: xr.Dataset) -> xr.Dataset:
@@ -135,6 +144,11 @@ def bootstrap_profile(
         rare_harm=bound_rare_harm(plan, observed) if errors else None,
         clusters=plan.clusters,
     )
+
+
+def _bootstrap_differences(plan: ProfilePlan, names: Collection[str]) -> BootstrappedProfile:
+    """Resample what intervals of differences of some metrics need."""
+    return bootstrap_profile(plan, names=names, differences=True)
 
 
 def _resample(

@@ -196,6 +196,11 @@ class BootstrappedProfile:
             self._observed_differences[name] = self._difference("observed", name, models)
         return self._observed_differences[name]
 
+    def resampled_difference(self, name: str, model: str) -> xr.DataArray:
+        """Return the resamples of a metric of a model less that of all others, (..., other)."""
+        position = np.flatnonzero(self.resampled["model"].to_numpy() == model)
+        return self._difference("resampled", name, position).isel(model=0, drop=True)
+
     @cached_property
     def _observed_differences(self) -> dict[str, xr.DataArray]:
         """Observed differences that were computed already."""

@@ -176,6 +176,12 @@ class ProfilePlan:
         rows = self._rows_of_category(name)
         return replace(self, table=self.table.isel(prompt=rows).drop_vars("category"), shares=None)
 
+    def without_judges(self, names: Sequence[str]) -> "ProfilePlan":
+        """Return the plan of the other judges' scores."""
+        sub_index = self.table["sub_index"]
+        is_left = ~sub_index["judge"].isin(list(names))
+        return replace(self, table=_tabulate(sub_index.isel(judge=is_left.to_numpy()), self.study))
+
     def _rows_of_category(self, name: str) -> NDArray[np.intp]:
         """Positions of the prompts of a category."""
         return np.flatnonzero(self.table["category"].to_numpy() == name)

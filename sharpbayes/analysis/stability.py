@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.crowd_counts import count_labels, measure_responsiveness
+from sharpbayes.analysis.judge_orders import lost_differences
 from sharpbayes.analysis.limited_metrics import select_value
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.data.ratings import Factor
@@ -27,6 +28,8 @@ SETTINGS = {
 }
 # Metrics that are compared without each judge, where tails do not tell.
 METRICS = ("mean", "policy_score", "worst_dimension")
+# What is said of them without each judge.
+BY_METRIC = ("lowest", "changed", "movement", "unresolved", "decisive")
 # Who can be left out.
 LEFT_OUT = ("judge", "judges", "expert")
 
@@ -41,8 +44,11 @@ def panel_stability(groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
     the study's own) and ``movement`` (the change of CVaR of the study's lowest model, nat); ``cvar
     (setting, model)``. Of mean log-risk, policy score and the largest CVaR of harm of a dimension
     these are ``lojo_lowest``, ``lojo_changed`` and ``lojo_movement`` over (metric, judge_out), sets
-    of judges who score alike among them. The study's own setting is left out; empty where there is
-    no other.
+    of judges who score alike among them. ``unresolved`` (setting) and ``lojo_unresolved`` are the
+    models that the lowest one is distinguishable from by all judges, but not without the judge, and
+    ``decisive`` and ``lojo_decisive`` whether the judge makes such a difference larger by more than
+    chance; see :func:`sharpbayes.analysis.judge_orders.lost_differences`. The study's own setting
+    is left out; empty where there is no other.
 
     The groups are those of :func:`sharpbayes.measure`.
     """
@@ -55,7 +61,23 @@ def panel_stability(groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
     if not parts:
         return xr.Dataset()
     table = _compare(xr.concat(parts, "setting"), groups["profile"]["cvar"], lower_is_better=True)
-    return xr.merge([table.rename(best="lowest"), *_other_metrics(groups)])
+    table = table.rename(best="lowest")
+    judges = table["value"].where(table["kind"].isin(LEFT_OUT), "")
+    lost = _lost_without(judges, groups, "cvar")
+    return xr.merge([table.assign(lost), *_other_metrics(groups)])
+
+
+def _lost_without(
+    judges: xr.DataArray, groups: Mapping[str, xr.Dataset], metric: str
+) -> dict[str, xr.Variable]:
+    """Differences by a metric that are lost without each of some judges; none without a name."""
+    lost, nothing = lost_differences(groups, metric), {"unresolved": "", "decisive": False}
+    if not lost:
+        size = judges.size
+        return {key: xr.Variable(judges.dims, [value] * size) for key, value in nothing.items()}
+    labels = judges.to_numpy().astype(str)
+    by_name = lost.drop_duplicates("judge_out").reindex(judge_out=labels, fill_value=nothing)
+    return {key: xr.Variable(judges.dims, by_name[key].to_numpy()) for key in nothing}
 
 
 def _other_metrics(groups: Mapping[str, xr.Dataset]) -> Iterator[xr.Dataset]:
@@ -63,17 +85,17 @@ def _other_metrics(groups: Mapping[str, xr.Dataset]) -> Iterator[xr.Dataset]:
     metrics = [name for name in METRICS if f"lojo_{name}" in groups.get("judges", ())]
     if not metrics:
         return
-    tables = [
-        _compare(
-            _without_judges(groups["judges"], name),
-            select_value(groups["profile"], name),
-            lower_is_better=True,
-        )
-        for name in metrics
-    ]
-    names = {"best": "lojo_lowest", "changed": "lojo_changed", "movement": "lojo_movement"}
+    tables = [_by_metric(groups, name).rename(best="lowest") for name in metrics]
+    names = {name: f"lojo_{name}" for name in BY_METRIC}
     labels = xr.Variable("metric", metrics)
     yield xr.concat([table[list(names)] for table in tables], labels).rename(names)
+
+
+def _by_metric(groups: Mapping[str, xr.Dataset], metric: str) -> xr.Dataset:
+    """Compare models by a metric without each judge."""
+    without = _without_judges(groups["judges"], metric)
+    table = _compare(without, select_value(groups["profile"], metric), lower_is_better=True)
+    return table.assign(_lost_without(without["judge_out"], groups, metric))
 
 
 def _without_judges(judges: xr.Dataset, metric: str) -> xr.DataArray:

@@ -28,10 +28,9 @@ from sharpbayes.report.gate_comparison import (
     name_studies,
 )
 from sharpbayes.report.metric_names import name_threshold
-from sharpbayes.report.stability import name_raters
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.gate import needed_prompts, telling_places
-from sharpbayes.report.wording import probability_text
+from sharpbayes.report.wording import name_raters, probability_text
 from sharpbayes.storage.attributes import read_weights
 
 DECIDED = (NON_INFERIOR, INFERIOR)

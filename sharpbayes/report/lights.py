@@ -22,7 +22,7 @@ from sharpbayes.report.stability import (
     has_rivals,
     judges_by,
     largest_movement,
-    name_raters,
+    lost_orders,
     sole_experts,
     sole_judges,
 )
@@ -31,7 +31,7 @@ from sharpbayes.report.tables.crowd import ALL_GROUPS, ALL_ITEMS, has_same_label
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import has_several_models
-from sharpbayes.report.wording import NOT_COMPARED, is_approximate, mark_texts
+from sharpbayes.report.wording import NOT_COMPARED, is_approximate, mark_texts, name_raters
 from sharpbayes.storage.attributes import list_texts
 
 YES, PARTLY, NO, UNKNOWN = "yes", "partly", "no", "not known"
@@ -211,15 +211,26 @@ def _panel_order(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[
         return UNKNOWN, f"All models share the lowest {METRICS[metric]}: there is no order."
     if metric and not {*observed_lowest(view, metric)} & {*answer.named_by(metric)}:
         return NO, "By observed values of all judges another model is lowest than by the posterior."
-    together = alike_judges(view)
-    if metric == "cvar":
-        return _order(data, left_out, ("lowest model", "lowest"), together=together)
     judges = judges_by(view, metric) if metric else None
     if judges is None:
         return UNKNOWN, "The data do not tell which model is lowest, with all judges either."
-    first = (f"model of lowest {METRICS[metric]}", "lowest")
-    is_judge = xr.ones_like(judges["changed"], dtype=bool)
-    return _order(judges, is_judge, first, together=together)
+    state, reason = _stays_lowest(view, metric, data, left_out)
+    if state not in (YES, PARTLY) or not (lost := lost_orders(view, metric)):
+        return state, reason
+    order, metrics = next(iter(lost.items()))
+    return PARTLY if order.is_open else NO, f"{order.describe_loss(metrics)}."
+
+
+def _stays_lowest(
+    view: View, metric: str, data: xr.Dataset, left_out: xr.DataArray
+) -> tuple[str, str]:
+    """Whether the lowest model stays without one judge, by the tail risk in other settings too."""
+    name = f"model of lowest {METRICS[metric]}"
+    if metric == "cvar":
+        name = "lowest model"
+    elif (judges := judges_by(view, metric)) is not None:
+        data, left_out = judges, xr.ones_like(judges["changed"], dtype=bool)
+    return _order(data, left_out, (name, "lowest"), together=alike_judges(view))
 
 
 def _order(

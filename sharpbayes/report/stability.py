@@ -1,6 +1,6 @@
 """How far the answer depends on one judge or expert, and on settings of the weights."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +9,14 @@ import xarray as xr
 from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.errors import join_names
+from sharpbayes.metrics.panel.profile import HEADLINE
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
+from sharpbayes.report.judge_orders import LostOrder, find_lost_orders
 from sharpbayes.report.suspect_scores import alike_judges
 from sharpbayes.report.tables.crowd import ALL_ITEMS
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
+from sharpbayes.report.wording import name_raters
 
 # A change that is smaller rounds to 0.00.
 NO_CHANGE = 0.005
@@ -21,6 +24,8 @@ NO_CHANGE = 0.005
 MANY = 2
 # A judge who alone scored less of the answers takes few prompts away.
 SOLE_SHARE = 0.1
+# What results say of judges by metrics other than the tail risk.
+BY_METRIC = ("lowest", "changed", "movement", "unresolved", "decisive")
 # Kinds of settings without a judge, or without several who score alike.
 WITHOUT_JUDGES = ("judge", "judges")
 
@@ -199,20 +204,6 @@ def chance_of_lowest(
         )
 
 
-def name_raters(kind: str, names: Sequence[str], *, together: Collection[str] = ()) -> str:
-    """Return judges or experts as a sentence names them, who may have the names of models.
-
-    Names may be those of several who are left out together.
-
-    >>> name_raters("judge", ["gpt4"]), name_raters("expert", ["ann", "bob"])
-    ('judge gpt4', 'experts ann and bob')
-    >>> name_raters("judge", ["ann and bob"], together=["ann and bob"])
-    'judges ann and bob'
-    """
-    several = len(names) > 1 or names[0] in together
-    return f"{kind}{'s' * several} {join_names(list(names))}"
-
-
 def _observed_otherwise(
     judges: xr.Dataset, metric: str, lowest: Sequence[str], named: Sequence[str]
 ) -> str:
@@ -271,8 +262,8 @@ def _sole_raters(
 def judges_by(view: View, metric: str) -> xr.Dataset | None:
     """Return what moves without each judge, by a metric; None where results do not have it.
 
-    Over (setting) these are ``value``, the judge, and ``lowest``, ``changed`` and ``movement``.
-    Judges of :func:`sole_judges` are left out.
+    Over (setting) these are ``value``, the judge, ``lowest``, ``changed``, ``movement`` and, where
+    results have them, ``unresolved`` and ``decisive``. Judges of :func:`sole_judges` are left out.
     """
     table = _every_judge(view, metric)
     if table is None:
@@ -281,6 +272,18 @@ def judges_by(view: View, metric: str) -> xr.Dataset | None:
     names = map(str, table["value"].to_numpy())
     is_sole = np.array([bool(sole & {name, *alike.get(name, [])}) for name in names], dtype=bool)
     return table.isel(setting=~is_sole)
+
+
+def lost_orders(view: View, metric: str) -> dict[LostOrder, list[str]]:
+    """Return the differences that are lost without a judge, with the metrics that lose them.
+
+    ``metric`` is that of the answer. By it judges without whom another model is lowest are left
+    out: that says more.
+    """
+    tables = {name: judges_by(view, name) for name in dict.fromkeys([metric, *HEADLINE])}
+    if (table := tables[metric]) is not None:
+        tables[metric] = table.isel(setting=~table["changed"].to_numpy())
+    return find_lost_orders(view, tables)
 
 
 def _every_judge(view: View, metric: str) -> xr.Dataset | None:
@@ -292,7 +295,7 @@ def _every_judge(view: View, metric: str) -> xr.Dataset | None:
         return data.isel(setting=data["kind"].isin(WITHOUT_JUDGES).to_numpy())
     if "lojo_lowest" not in data or metric not in data["metric"]:
         return None
-    names = {f"lojo_{name}": name for name in ("lowest", "changed", "movement")}
+    names = {f"lojo_{name}": name for name in BY_METRIC if f"lojo_{name}" in data}
     table = data[list(names)].sel(metric=metric).rename(names | {"judge_out": "setting"})
     return table.assign(value=table["setting"])
 
@@ -311,9 +314,12 @@ def _judges(view: View, judges: xr.Dataset, metric: str, first: str) -> Iterator
     changed = others.isel(setting=others["changed"].to_numpy())
     if changed.sizes["setting"]:
         yield _changes(view, changed, METRICS[metric], first)
-    elif others.sizes["setting"]:
+    lost = lost_orders(view, metric)
+    yield from (order.describe(metrics) for order, metrics in lost.items())
+    if others.sizes["setting"] and not changed.sizes["setting"]:
         subject = "No other judge" if is_needed.any() else "No single judge"
-        yield from _unchanged(view, metric, largest_movement(view, others, metric, first), subject)
+        movement = largest_movement(view, others, metric, first)
+        yield from _unchanged(view, metric, movement, subject, is_ordered=not lost)
 
 
 def _own_judges(view: View) -> set[str]:
@@ -350,10 +356,15 @@ def _changes(view: View, changed: xr.Dataset, metric: str, first: str) -> str:
     )
 
 
-def _unchanged(view: View, metric: str, movement: Movement | None, subject: str) -> Iterator[str]:
-    """That no judge changes the lowest model, and how far its metric moves; of one model this."""
+def _unchanged(
+    view: View, metric: str, movement: Movement | None, subject: str, *, is_ordered: bool
+) -> Iterator[str]:
+    """That no judge changes the lowest model, and how far its metric moves.
+
+    Of one model, or where an order does not stay without a judge, the movement alone.
+    """
     lowest = "is lowest" if metric == "cvar" else f"has the lowest {METRICS[metric]}"
-    stays = f"{subject} changes which model {lowest}" if has_rivals(view) else ""
+    stays = f"{subject} changes which model {lowest}" if is_ordered and has_rivals(view) else ""
     if movement is None:
         yield from [f"{stays}."] if stays else []
     elif abs(movement.change) < NO_CHANGE:

@@ -1,6 +1,6 @@
 """Parts of sentences that answers share: lists of names, estimates, lists of texts in results."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -170,3 +170,17 @@ def likely_reasons(reasons: Sequence[str]) -> str:
     ('Likely reason: the tail is short.', 'Likely reasons: few raters; an old scale.')
     """
     return f"Likely reason{'s' * (len(reasons) > 1)}: {'; '.join(reasons)}."
+
+
+def name_raters(kind: str, names: Sequence[str], *, together: Collection[str] = ()) -> str:
+    """Return judges or experts as a sentence names them, who may have the names of models.
+
+    Names may be those of several who are left out together.
+
+    >>> name_raters("judge", ["gpt4"]), name_raters("expert", ["ann", "bob"])
+    ('judge gpt4', 'experts ann and bob')
+    >>> name_raters("judge", ["ann and bob"], together=["ann and bob"])
+    'judges ann and bob'
+    """
+    several = len(names) > 1 or names[0] in together
+    return f"{kind}{'s' * several} {join_names(list(names))}"

@@ -61,7 +61,13 @@ VARIABLES = """
   judge, other_judge: number: error_correlation
   judge_out: number: effective_judges_without lojo_tau lojo_tau_p
   judge_out, model: number: lojo_cvar lojo_mean lojo_policy_score lojo_rank lojo_worst_dimension
+  judge_out, other, bound: number: lojo_cvar_difference_joint lojo_cvar_shift_joint
+    lojo_mean_difference_joint lojo_mean_shift_joint lojo_policy_score_difference_joint
+    lojo_policy_score_shift_joint
   judges_out, model: number: alike_cvar alike_mean alike_policy_score alike_worst_dimension
+  judges_out, other, bound: number: alike_cvar_difference_joint alike_cvar_shift_joint
+    alike_mean_difference_joint alike_mean_shift_joint alike_policy_score_difference_joint
+    alike_policy_score_shift_joint
   model: number: dimension_dependence dimension_dependence_tail
   model, dimension_pair: number: dimension_dependence_pair dimension_dependence_tail_pair
   pair, dimension: number: concordance_mean concordance_median concordance_models concordance_sd
@@ -154,10 +160,10 @@ VARIABLES = """
   group, by: number: central_tendency extreme_response mean_score scale_range_used
   group, by, score: number: score_count score_share
 /stability
-  metric, judge_out: number: lojo_changed lojo_movement
-  metric, judge_out: text: lojo_lowest
-  setting: number: changed kendall movement sole_share
-  setting: text: highest kind lowest value
+  metric, judge_out: number: lojo_changed lojo_decisive lojo_movement
+  metric, judge_out: text: lojo_lowest lojo_unresolved
+  setting: number: changed decisive kendall movement sole_share
+  setting: text: highest kind lowest unresolved value
   setting, group: number: hm
   setting, model: number: cvar
 /tolerance

@@ -117,6 +117,13 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/evidence.py", "sharpbayes/analysis/unequal_judges.py"),
         f"{OWN}/unequal_judges.py",
     ),
+    "judge_orders.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
+        *("sharpbayes/analysis/panel.py", "sharpbayes/analysis/rare_harm.py"),
+        *("sharpbayes/analysis/judge_orders.py", "sharpbayes/analysis/stability.py"),
+        f"{OWN}/judge_orders.py",
+    ),
     "label_order.csv": (
         *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/influence.py"),
         *("sharpbayes/metrics/stats/unseen.py", "sharpbayes/metrics/panel/tail_bounds.py"),

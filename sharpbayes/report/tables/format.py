@@ -194,5 +194,6 @@ FORMATS: dict[str, Callable[[xr.DataArray], str]] = {
     "thousands": thousands,
     "changed": lambda flag: "YES" if bool(flag) else "no",
     "text": lambda value: str(value.item()),
+    "names": lambda value: str(value.item()) or "-",
     "yes_no": lambda flag: "yes" if bool(flag) else "no",
 }

@@ -212,10 +212,24 @@ TABLES = (
             "{setting}; lowest {cvar}: stability/lowest | text",
             "changed: stability/changed | changed; Kendall tau-b: stability/kendall",
             "movement of {cvar}: stability/movement",
+            "no longer distinguishable from: stability/unresolved | names?",
         ),
         note="Observed ratings. tau-b: order of all models against that of the study; movement: "
         "change for the model that is lowest in the study. CVaR under another alpha or epsilon is "
         "another quantity, so that its movement says little.",
+    ),
+    TableSpec(
+        title="Stability: the lowest model by other metrics without each judge",
+        needs=("stability/lojo_unresolved",),
+        rows=labels_of("stability/metric", "stability/judge_out"),
+        columns=(
+            "{metric}; judge left out: {judge_out}; lowest: stability/lojo_lowest | text",
+            "changed: stability/lojo_changed | changed; movement: stability/lojo_movement",
+            "no longer distinguishable from: stability/lojo_unresolved | names",
+            "rests on the judge: stability/lojo_decisive | yes_no",
+        ),
+        note="Observed ratings. Movement: change for the model that is lowest by all judges. A "
+        "difference rests on the judge where it is smaller without it by more than chance.",
     ),
     TableSpec(
         title="Stability: the order of groups without the labels of each expert",

@@ -30,6 +30,7 @@ TITLES = [
     "Differences of models: bootstrap",
     "Tail shares of dimensions: bootstrap",
     "Stability: the order of models without each judge and under other settings",
+    "Stability: the lowest model by other metrics without each judge",
     "Verdict on each model under the tolerance",
     "The tolerance limit by limit",
     "Table 1: Risk profile by model, lowest tail risk first",
