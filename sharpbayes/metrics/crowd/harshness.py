@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
 from sharpbayes.metrics.stats.metric import name_variables
-from sharpbayes.metrics.stats.multiplicity import holm
+from sharpbayes.metrics.stats.multiplicity import holm_square
 from sharpbayes.metrics.stats.two_way import (
     Spread,
     pooled_raters,
@@ -24,7 +24,7 @@ LONG_NAMES = {
     "difference": "mean score of the first group less that of the second, on the same items",
     "difference_interval": "interval of the difference, over items and raters",
     "p": "two-sided p value of no difference",
-    "p_holm": "p value after Holm's correction over all pairs of a grouping",
+    "p_holm": "p value after Holm's correction over all pairs of groups, of all groupings",
 }
 
 
@@ -47,7 +47,7 @@ def harshness_difference(
     of an item with n ratings is divided by ``sqrt(1 - 1 / n)``. Where items have a ``cluster``
     (item,), from 0, sums are by cluster in place of item, and V_ratings is of the sums by rater and
     cluster. Interval and p value are Student's with Satterthwaite's degrees of freedom, from the
-    raters of every group.
+    raters of every group. Holm's correction is over all pairs of all groupings.
 
     Scores (rating,) are 0..K, ``membership`` (group, rater) has the coordinate ``grouping``. The
     result has ``difference``, ``p``, ``p_holm`` (group, other) and ``difference_interval`` (group,
@@ -70,7 +70,7 @@ def harshness_difference(
     """
     member = membership.transpose("group", "rater").to_numpy()
     shape = (len(member), len(member))
-    difference, p, corrected = (np.full(shape, np.nan) for _ in range(3))
+    difference, p = np.full((2, *shape), np.nan)
     bounds = np.full((*shape, 2), np.nan)
     for first, second in pairs_of_groups(membership["grouping"].to_numpy()):
         groups = np.unique([first, second])
@@ -85,10 +85,9 @@ def harshness_difference(
         interval = t_interval(gap, spread, level=level)
         bounds[a, b], bounds[b, a] = interval, -interval[:, ::-1]
         p[a, b] = p[b, a] = t_test(gap, spread)
-        corrected[a, b] = corrected[b, a] = holm(p[a, b])
     coords = {"group": membership["group"].to_numpy(), "other": membership["group"].to_numpy()}
     dims = ("group", "other")
-    values = {"difference": difference, "p": p, "p_holm": corrected}
+    values = {"difference": difference, "p": p, "p_holm": holm_square(p)}
     table = xr.Dataset({name: (dims, array) for name, array in values.items()}, coords)
     table["difference_interval"] = ((*dims, "bound"), bounds)
     table = table.assign_coords(bound=["lower", "upper"])
