@@ -88,7 +88,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "cohesion_coverage.csv": (
         *("sharpbayes/metrics/crowd/cohesion.py", "sharpbayes/metrics/crowd/kernels.py"),
         *("sharpbayes/metrics/crowd/cohesion_intervals.py", "sharpbayes/metrics/stats/two_way.py"),
-        f"{OWN}/cohesion_coverage.py",
+        *("sharpbayes/metrics/crowd/sides.py", f"{OWN}/cohesion_coverage.py"),
     ),
     "clustered_tests.csv": (
         *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/label_gaps.py"),

@@ -140,12 +140,14 @@ def test_several_groupings_are_corrected_together():
     data["hm"][0, 1] = 0.1
     assert answer(add(results, responsiveness_difference=data))[1] == (
         "1 of 2 pairs of rater groups is distinguishable by its responsiveness (HM; 5%, corrected "
-        "for all 2 pairs of groups by Holm); the difference is 0.10, all (9 raters) above g=x (1 rater)."
+        "for all 2 pairs of groups by Holm); the difference is 0.10, all (9 raters) above g=x (1 "
+        "rater)."
     )
     data["hm_p_holm"][1, 2] = 0.03
     assert answer(add(results, responsiveness_difference=data))[1] == (
         "2 of 2 pairs of rater groups are distinguishable by their responsiveness (HM; 5%, "
-        "corrected for all 2 pairs of groups by Holm); the largest difference is 0.20, g=y (5 raters) above g=x (1 rater)."
+        "corrected for all 2 pairs of groups by Holm); the largest difference is 0.20, g=y (5 "
+        "raters) above g=x (1 rater)."
     )
 
 

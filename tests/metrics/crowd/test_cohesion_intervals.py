@@ -181,6 +181,17 @@ def squares(terms):
     return terms.size / (terms.size - 1) * ((terms - terms.mean()) ** 2).sum()
 
 
+def rater_part(changes, used, rater, inside):
+    """Squares of the changes by raters of a side, and their number less one, by their loads."""
+    names = sorted(set(rater[inside & used]))
+    change = np.array([changes[rater == r].sum() for r in names])
+    load = np.array([(used & (rater == r)).sum() for r in names])
+    share = load / load.sum()
+    worth = (share**2).sum()
+    deviation = change - share * change.sum()
+    return (deviation**2 / (1 - 2 * share + worth)).sum(), 1 / worth - 1
+
+
 def variance(terms, ratings, cluster):
     """Variance of a measure and its degrees of freedom, from what items and ratings add to it."""
     score, item, rater, member = ratings
@@ -188,11 +199,8 @@ def variance(terms, ratings, cluster):
     units = sorted({cluster[i] for i in np.flatnonzero(used)})
     items = squares([sum(added[i] for i in np.flatnonzero(cluster == u)) for u in units])
     changes = np.where(member[rater], inside[item, score], outside[item, score])
-    sides = [
-        [changes[rater == r].sum() for r in set(rater[member[rater] == side])]
-        for side in ([True, False] if np.any(outside) else [True])
-    ]
-    parts = [(squares(side), len(side) - 1) for side in sides]
+    sides = [True, False] if np.any(outside) else [True]
+    parts = [rater_part(changes, used[item], rater, member[rater] == side) for side in sides]
     raters = sum(part for part, _ in parts)
     more = max(raters - (changes**2).sum(), 0.0)
     n_raters = raters**2 / sum(part**2 / number for part, number in parts)
