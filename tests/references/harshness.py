@@ -33,22 +33,22 @@ Loads = Callable[[np.random.Generator, int, int], np.ndarray]
 
 def few_with_all(number: int) -> Loads:
     """This many raters of each group have every item, the others 15."""
-    return lambda rng, raters, items: np.where(np.arange(raters) < number, items, 15)
+    return lambda _, raters, items: np.where(np.arange(raters) < number, items, 15)
 
 
 def lognormal(median: float, spread: float) -> Loads:
     """Numbers of ratings with this median and standard deviation of their logarithm."""
-    return lambda rng, raters, items: median * np.exp(spread * rng.standard_normal(raters))
+    return lambda rng, raters, _: median * np.exp(spread * rng.standard_normal(raters))
 
 
 LOADS: dict[str, Loads] = {
-    "all": lambda rng, raters, items: np.full(raters, items),
-    "10 each": lambda rng, raters, items: np.full(raters, 10),
+    "all": lambda _, raters, items: np.full(raters, items),
+    "10 each": lambda _, raters, __: np.full(raters, 10),
     "300 by three, 15 by others": few_with_all(3),
     "300 by one, 15 by others": few_with_all(1),
     "lognormal, median 15, sd 1.5": lognormal(15, 1.5),
     "lognormal, median 30, sd 1": lognormal(30, 1.0),
-    "items / rank": lambda rng, raters, items: items / np.arange(1, raters + 1),
+    "items / rank": lambda _, raters, items: items / np.arange(1, raters + 1),
 }
 
 
