@@ -151,6 +151,32 @@ def test_several_groupings_are_corrected_together():
     )
 
 
+def test_a_correction_over_strata_is_said():
+    results = crowd(p=0.2)
+    data = results["responsiveness_difference"].to_dataset()
+    strata = xr.concat([data, data.assign_coords(by=["kind=rare"])], "by")
+    assert answer(add(results, responsiveness_difference=strata))[1] == (
+        "The two rater groups are not distinguishable by their responsiveness (HM; 5%, corrected "
+        "for all strata of items by Holm)."
+    )
+    strata["hm_p_holm"].loc[{"group": "all", "other": "g=x"}] = 0.3
+    several = add(results, responsiveness_difference=strata)
+    assert (
+        "(HM; 5%, corrected for all 2 pairs of groups in all strata of items by Holm)"
+        in (answer(several)[1])
+    )
+
+
+def test_a_difference_of_wra_is_corrected_for_metrics_and_pairs():
+    results = crowd(p=0.3)
+    data = results["responsiveness_difference"].to_dataset()
+    gap, p = data["hm"].copy(), data["hm_p_holm"].copy()
+    p[1, 2], p[0, 1], gap[0, 1] = 0.02, 0.6, 0.1
+    data = data.assign(wra=gap, wra_p_holm=p, wra_interval=xr.concat([gap, gap], "bound"))
+    corrected = "; corrected for both metrics and all 2 pairs of groups by Holm): it more often"
+    assert corrected in " ".join(answer(add(results, responsiveness_difference=data)))
+
+
 @pytest.mark.parametrize(
     ("remark", "why"),
     [

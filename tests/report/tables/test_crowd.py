@@ -85,6 +85,7 @@ def test_pairs_come_by_p(results, tables):
     assert p == sorted(p)
     lowest = float(results["responsiveness_difference"]["hm_p"].sel(by="all").min())
     assert table.rows[0][4] == f"{lowest:.3f}"
+    assert "Holm over all pairs of all groupings and all strata. " in table.note
     assert table.header[1] == "raters"
     assert all(re.fullmatch(r"\d+ and \d+", row[1]) for row in table.rows)
 
