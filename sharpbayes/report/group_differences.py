@@ -50,7 +50,7 @@ class GroupDifferences:
             return
         different = pairs_where(data["p_holm"] < SIGNIFICANCE_LEVEL)
         if not different:
-            yield self._none_of(tested, "how harshly they score")
+            yield self._none_of(tested, "how harshly they score", _name_level(data["p_holm"]))
             return
         widest = max(different, key=lambda pair: abs(float(data["difference"].sel(pair))))
         high, low = self._ordered(widest, data["difference"])
@@ -58,6 +58,7 @@ class GroupDifferences:
         cell, level = data.sel(group=high, other=low), format_percent(self._level())
         gap, bounds = value_and_interval(cell["difference"], cell["difference_interval"])
         more = f", the largest of {len(different)} distinguishable differences"
+        correction = f" ({_name_level(data['p_holm'])})" * (len(tested) > 1)
         latent = ""
         if is_fitted(self.view) and "prob_higher" in cell:
             latent = (
@@ -66,7 +67,7 @@ class GroupDifferences:
         yield (
             f"{more_harm} scores higher (more harm) than {less_harm} by {gap} steps "
             f"({level} interval {bounds}) of {name_scale(self.view)}"
-            f"{more * (len(different) > 1)}{latent}."
+            f"{more * (len(different) > 1)}{correction}{latent}."
         )
 
     def _ordered(self, pair: Labels, difference: xr.DataArray) -> list[str]:
@@ -84,14 +85,15 @@ class GroupDifferences:
         """How many pairs of groups differ in responsiveness, and which differ most."""
         if "responsiveness_difference" not in self.view or not self._has_pairs:
             return "The study compares no groups of raters."
-        data = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
+        every = self.view.group("responsiveness_difference")
+        data, level = every.sel(ALL_ITEMS), _name_level(every["hm_p_holm"])
         tested = pairs_where(data["hm_p_holm"].notnull())
         if not tested:
             why = _reasons_of_pairs(data)
             return _untested(data["hm"], "their responsiveness", self._reasons() or why, why)
         different = pairs_where(data["hm_p_holm"] < SIGNIFICANCE_LEVEL)
         if not different:
-            return self._none_of(tested, "their responsiveness", "HM; ")
+            return self._none_of(tested, "their responsiveness", f"HM; {level}")
         widest = max(different, key=lambda pair: abs(float(data["hm"].sel(pair))))
         high, low = self._ordered(widest, data["hm"])
         gap = abs(float(data["hm"].sel(widest)))
@@ -103,8 +105,8 @@ class GroupDifferences:
         if len(tested) == 1:
             pairs, verb = "The two rater groups", "are distinguishable by their"
         return (
-            f"{pairs} {verb} responsiveness (HM; {self._correction(tested)}); the {largest} is "
-            f"{number(gap, 2)}, {groups}{self._posterior_difference(high, low, gap)}."
+            f"{pairs} {verb} responsiveness (HM; {level}); the {largest} is {number(gap, 2)}, "
+            f"{groups}{self._posterior_difference(high, low, gap)}."
         )
 
     def other_metric(self) -> Iterator[str]:
@@ -115,7 +117,8 @@ class GroupDifferences:
         path = "responsiveness_difference/wra_p_holm"
         if path not in self.view:
             return
-        data = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
+        every = self.view.group("responsiveness_difference")
+        data = every.sel(ALL_ITEMS)
         is_hidden = (2 * data["wra_p_holm"] < SIGNIFICANCE_LEVEL) & (
             data["hm_p_holm"] >= SIGNIFICANCE_LEVEL
         )
@@ -128,10 +131,11 @@ class GroupDifferences:
         gap, bounds = value_and_interval(cell["wra"], cell["wra_interval"])
         more = f", the largest of {len(pairs)} such differences" * (len(pairs) > 1)
         above, below = self._sizes(high, low)
+        tests = " and ".join(filter(None, ["both metrics", _name_tests(every["wra_p_holm"])]))
         yield (
             f"By WRA alone {above} is above {below} by {gap} ({format_percent(self._level())} "
-            f"interval {bounds}; Holm, corrected for both metrics){more}: it more often scores an "
-            "unsafe item above a safe one."
+            f"interval {bounds}; corrected for {tests} by Holm){more}: "
+            "it more often scores an unsafe item above a safe one."
         )
 
     def _reasons(self) -> str:
@@ -161,7 +165,7 @@ class GroupDifferences:
                 "therefore compared with equally many ratings; values of single groups are not."
             )
 
-    def _none_of(self, pairs: list[Labels], quantity: str, metric: str = "") -> str:
+    def _none_of(self, pairs: list[Labels], quantity: str, level: str) -> str:
         """That no pair of groups is distinguishable, and how many of them can be compared."""
         _, sizes = np.unique(self.view["responsiveness/grouping"], return_counts=True)
         n_tested, n_pairs = len(pairs), int((sizes * (sizes - 1) // 2).sum())
@@ -173,13 +177,7 @@ class GroupDifferences:
         else:
             able = f" that can be compared, of {n_pairs}," if n_tested < n_pairs else ""
             none = f"None of {n_tested} pairs of rater groups{able} are"
-        return f"{none} distinguishable by {quantity} ({metric}{self._correction(pairs)})."
-
-    def _correction(self, pairs: list[Labels]) -> str:
-        """How p values are corrected: over the pairs of each grouping."""
-        grouping = self.view["responsiveness/grouping"]
-        several = len({str(grouping.sel(group=pair["group"]).item()) for pair in pairs}) > 1
-        return f"Holm{' within each grouping' * several}, {format_percent(SIGNIFICANCE_LEVEL)}"
+        return f"{none} distinguishable by {quantity} ({level})."
 
     def _posterior_difference(self, high: str, low: str, observed: float) -> str:
         """The posterior of a difference of HM, where a model was fitted."""
@@ -195,6 +193,20 @@ class GroupDifferences:
         if not interval[0] <= observed <= interval[1]:
             return f"; the posterior contradicts it, with {known}"
         return f"; the posterior has {known}"
+
+
+def _name_tests(p: xr.DataArray) -> str:
+    """For which tests these p values (group, other, ...) are corrected; empty for a single pair."""
+    n_pairs = len(pairs_where(p.notnull()))
+    pairs = [f"all {n_pairs} pairs of groups"] * (n_pairs > 1)
+    strata = ["all strata of items"] * (p.sizes.get("by", 1) > 1)
+    return " in ".join(pairs + strata)
+
+
+def _name_level(p: xr.DataArray) -> str:
+    """The level of a test, and for which tests it is corrected."""
+    tests, level = _name_tests(p), format_percent(SIGNIFICANCE_LEVEL)
+    return f"{level}, corrected for {tests} by Holm" if tests else level
 
 
 def _reasons_of_pairs(difference: xr.Dataset) -> str:

@@ -29,10 +29,13 @@ HEADER = (
     *("world", "items", "raters", "ratings", "taken_as", "measure"),
     *("truth", "mean", "holds", "width", "known", "not_one", "studies"),
 )
+# Where one rater of each group scores every item, and the others so many items.
+DOMINATED, OTHERS = 99, 30
 # Numbers of items, of raters of each group, and of those of a group who score an item (0: all).
 DESIGNS = (
     *((40, 5, 0), (40, 10, 0), (40, 30, 0)),
     *((150, 10, 0), (150, 30, 0), (150, 30, 4), (400, 20, 3)),
+    (300, 10, DOMINATED),
 )
 CROWDS, MANY_ITEMS, MANY_RATERS = 16, 1200, 400
 # Items of one scenario, where items have scenarios.
@@ -90,8 +93,14 @@ TAKEN_AS = ("independent", "clusters")
 
 
 def choose_ratings(rng: np.random.Generator, score: np.ndarray, ratings: int) -> np.ndarray:
-    """Which scores (rater, item) there are, where so many raters of each group score an item."""
+    """Which scores (rater, item) there are, where so many raters of each group score an item.
+
+    Where it is DOMINATED, the first rater of each group scores all and every other OTHERS.
+    """
     raters, n_items = len(score) // 2, score.shape[1]
+    if ratings == DOMINATED:
+        loads = np.where(np.arange(len(score)) % raters == 0, n_items, OTHERS)
+        return rng.random(score.shape).argsort(axis=1).argsort(axis=1) < loads[:, None]
     order = rng.random((2, raters, n_items)).argsort(axis=1)
     kept = order < (ratings or raters)
     return kept.reshape(score.shape)
@@ -171,6 +180,8 @@ def study_world(
 def list_designs() -> Iterator[tuple[object, ...]]:
     """Worlds with their designs; only items of scenarios are taken as clusters."""
     for name, design, taken_as in product(WORLDS, DESIGNS, TAKEN_AS):
+        if design[2] == DOMINATED and WORLDS[name].scenario:
+            continue
         if taken_as == "independent" or WORLDS[name].scenario:
             yield name, design, taken_as
 

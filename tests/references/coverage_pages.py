@@ -161,7 +161,8 @@ def cohesion_table(rows: list[Row]) -> str:
     lines, keys = [], ("world", "items", "raters", "ratings", "taken_as")
     for key in dict.fromkeys(tuple(row[name] for name in keys) for row in rows):
         chosen = {r["measure"]: r for r in rows if tuple(r[name] for name in keys) == key}
-        design = [*key[:3], "all" if key[3] == "0" else key[3], key[4]]
+        ratings = {"0": "all", "99": "one rater all, others 30"}.get(key[3], key[3])
+        design = [*key[:3], ratings, key[4]]
         measures = [chosen[name] for name in ("irr", "xrr", "gai")]
         shares = [percent([row], "holds") for row in measures]
         widths = [f"{float(row['width']):.2f}" for row in measures]
@@ -171,6 +172,18 @@ def cohesion_table(rows: list[Row]) -> str:
     names = ("IRR", "XRR", "GAI")
     header = [*(f"{name} holds, %" for name in names), *(f"{name}, width" for name in names)]
     return markdown([*sizes, *header, "GAI has an interval, %", "that excludes 1, %"], lines)
+
+
+def harshness_table(rows: list[Row]) -> str:
+    """How often one of several equal groups is called harsher, by design."""
+    shares = ("distinguishable", "each_grouping", "holds")
+    lines = [
+        [*list(row.values())[:5], *(percent([row], name) for name in shares), row["width"][:4]]
+        for row in rows
+    ]
+    header = ["ratings of a rater", "raters of groups", "items", "sd of biases", "groupings"]
+    header += ["one is called harsher, %", "by Holm within each grouping, %"]
+    return markdown([*header, "intervals of 95% hold, %", "width"], lines)
 
 
 def clustered_tests_table(rows: list[Row]) -> str:
@@ -376,7 +389,9 @@ def main() -> None:
         "clustered fits": clustered_fits_table(read_rows("clustered_fits.csv")),
     }
     write("clustered-prompts.md", clustered)
-    write("coverage_crowd.md", {"cohesion": cohesion_table(read_rows("cohesion_coverage.csv"))})
+    crowd = {"cohesion": cohesion_table(read_rows("cohesion_coverage.csv"))}
+    crowd |= {"harshness": harshness_table(read_rows("harshness.csv"))}
+    write("coverage_crowd.md", crowd)
     unequal_judges = unequal_judges_table(read_rows("unequal_judges.csv"))
     claims = {"claims": claims_table(read_rows("claims.csv")), "unequal judges": unequal_judges}
     write("claims.md", claims)

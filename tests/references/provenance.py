@@ -85,10 +85,14 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/crowd_intervals.py", f"{OWN}/coverage_crowd.py"),
         f"{OWN}/clustered_items.py",
     ),
+    "harshness.csv": (
+        *("sharpbayes/metrics/crowd/harshness.py", "sharpbayes/metrics/stats/two_way.py"),
+        *("sharpbayes/metrics/stats/multiplicity.py", f"{OWN}/harshness.py"),
+    ),
     "cohesion_coverage.csv": (
         *("sharpbayes/metrics/crowd/cohesion.py", "sharpbayes/metrics/crowd/kernels.py"),
         *("sharpbayes/metrics/crowd/cohesion_intervals.py", "sharpbayes/metrics/stats/two_way.py"),
-        f"{OWN}/cohesion_coverage.py",
+        *("sharpbayes/metrics/crowd/sides.py", f"{OWN}/cohesion_coverage.py"),
     ),
     "clustered_tests.csv": (
         *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/label_gaps.py"),

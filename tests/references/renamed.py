@@ -54,7 +54,10 @@ GROUP_DIMENSIONS = {"decision_further": {"metric": "difference_metric"}}
 RATING_GROUPS = {"posterior_predictive", "log_likelihood", "observed_data", "prior_predictive"}
 # Groups whose numbers may differ, and why; each is an error that was mended.
 REASONS = {
-    "predictive_checks": "the checks of a fit keep 5% together: fewer false alarms, by design"
+    "predictive_checks": "the checks of a fit keep 5% together: fewer false alarms, by design",
+    "harshness_difference": "raters count by their share of the ratings; Holm over all groupings",
+    "responsiveness_difference": "p_holm: Holm over all groupings",
+    "cohesion": "intervals: raters count by their share of the ratings",
 }
 
 

@@ -26,12 +26,12 @@ def test_measured_it_is_the_bootstrap_and_says_so():
         f"interval 0.60 to 0.95), {BEST}. This is from the bootstrap; no model was fitted."
     )
     assert second == (
-        "The two rater groups are distinguishable by their responsiveness (HM; Holm, 5%); the "
+        "The two rater groups are distinguishable by their responsiveness (HM; 5%); the "
         "difference is 0.20, g=y (5 raters) above g=x (4 raters)."
     )
     assert "g=x (4 raters) above g=y" in answer(crowd(hm=0.2))[1]
     assert answer(crowd(p=0.06))[1] == (
-        "The two rater groups are not distinguishable by their responsiveness (HM; Holm, 5%)."
+        "The two rater groups are not distinguishable by their responsiveness (HM; 5%)."
     )
     assert answer(crowd(p=np.nan))[1] == (
         "No two groups of raters can be compared by their responsiveness: nothing shows how far "
@@ -132,21 +132,49 @@ def test_one_rater_and_one_item_are_singular():
     assert answer(results)[0].startswith("Scores of 1 rater on 1 item follow the labels with")
 
 
-def test_several_groupings_are_corrected_by_themselves():
+def test_several_groupings_are_corrected_together():
     results = crowd(p=0.2)
     results["responsiveness"]["raters"][1] = 1
     data = results["responsiveness_difference"].to_dataset()
     data["hm_p_holm"][0, 1] = 0.03
     data["hm"][0, 1] = 0.1
     assert answer(add(results, responsiveness_difference=data))[1] == (
-        "1 of 2 pairs of rater groups is distinguishable by its responsiveness (HM; Holm within "
-        "each grouping, 5%); the difference is 0.10, all (9 raters) above g=x (1 rater)."
+        "1 of 2 pairs of rater groups is distinguishable by its responsiveness (HM; 5%, corrected "
+        "for all 2 pairs of groups by Holm); the difference is 0.10, all (9 raters) above g=x (1 "
+        "rater)."
     )
     data["hm_p_holm"][1, 2] = 0.03
     assert answer(add(results, responsiveness_difference=data))[1] == (
-        "2 of 2 pairs of rater groups are distinguishable by their responsiveness (HM; Holm within "
-        "each grouping, 5%); the largest difference is 0.20, g=y (5 raters) above g=x (1 rater)."
+        "2 of 2 pairs of rater groups are distinguishable by their responsiveness (HM; 5%, "
+        "corrected for all 2 pairs of groups by Holm); the largest difference is 0.20, g=y (5 "
+        "raters) above g=x (1 rater)."
     )
+
+
+def test_a_correction_over_strata_is_said():
+    results = crowd(p=0.2)
+    data = results["responsiveness_difference"].to_dataset()
+    strata = xr.concat([data, data.assign_coords(by=["kind=rare"])], "by")
+    assert answer(add(results, responsiveness_difference=strata))[1] == (
+        "The two rater groups are not distinguishable by their responsiveness (HM; 5%, corrected "
+        "for all strata of items by Holm)."
+    )
+    strata["hm_p_holm"].loc[{"group": "all", "other": "g=x"}] = 0.3
+    several = add(results, responsiveness_difference=strata)
+    assert (
+        "(HM; 5%, corrected for all 2 pairs of groups in all strata of items by Holm)"
+        in (answer(several)[1])
+    )
+
+
+def test_a_difference_of_wra_is_corrected_for_metrics_and_pairs():
+    results = crowd(p=0.3)
+    data = results["responsiveness_difference"].to_dataset()
+    gap, p = data["hm"].copy(), data["hm_p_holm"].copy()
+    p[1, 2], p[0, 1], gap[0, 1] = 0.02, 0.6, 0.1
+    data = data.assign(wra=gap, wra_p_holm=p, wra_interval=xr.concat([gap, gap], "bound"))
+    corrected = "; corrected for both metrics and all 2 pairs of groups by Holm): it more often"
+    assert corrected in " ".join(answer(add(results, responsiveness_difference=data)))
 
 
 @pytest.mark.parametrize(
@@ -346,19 +374,24 @@ def harshness(*, p=(0.01, 0.3, 0.02), latent=False):
 
 def test_which_group_scores_more_harshly_is_answered():
     between = "g=y (5 raters) scores higher (more harm) than g=x (4 raters) by 0.50 steps"
-    assert harshness(p=(0.01, 0.3, 0.3)) == f"{between} {SCALE}."
-    assert harshness() == (f"{between} {SCALE}, the largest of 2 distinguishable differences.")
+    corrected = "(5%, corrected for all 3 pairs of groups by Holm)"
+    assert harshness(p=(0.01, np.nan, np.nan)) == f"{between} {SCALE}."
+    assert harshness(p=(0.01, 0.3, 0.3)) == f"{between} {SCALE} {corrected}."
+    assert harshness() == (
+        f"{between} {SCALE}, the largest of 2 distinguishable differences {corrected}."
+    )
     assert harshness(p=(0.01, 0.3, 0.3), latent=True) == (
-        f"{between} {SCALE}; on the latent scale with probability 0.98."
+        f"{between} {SCALE} {corrected}; on the latent scale with probability 0.98."
     )
 
 
 def test_groups_that_score_alike_are_not_called_harsher():
     assert harshness(p=(0.2, 0.3, 0.4)) == (
-        "None of 3 pairs of rater groups are distinguishable by how harshly they score (Holm, 5%)."
+        "None of 3 pairs of rater groups are distinguishable by how harshly they score (5%, "
+        "corrected for all 3 pairs of groups by Holm)."
     )
     assert harshness(p=(0.2, np.nan, np.nan)) == (
-        "The two rater groups are not distinguishable by how harshly they score (Holm, 5%)."
+        "The two rater groups are not distinguishable by how harshly they score (5%)."
     )
     assert harshness(p=(np.nan, np.nan, np.nan)) == (
         "No two groups of raters can be compared by how harshly they score: nothing shows how far "
@@ -385,15 +418,16 @@ def without_difference(*, p):
 
 def test_pairs_that_no_test_compares_are_not_counted_as_alike():
     assert without_difference(p=(0.5, 0.5, 0.5)) == (
-        "None of 3 pairs of rater groups are distinguishable by how harshly they score (Holm, 5%)."
+        "None of 3 pairs of rater groups are distinguishable by how harshly they score (5%, "
+        "corrected for all 3 pairs of groups by Holm)."
     )
     assert without_difference(p=(0.5, np.nan, 0.5)) == (
         "None of 2 pairs of rater groups that can be compared, of 3, are distinguishable by how "
-        "harshly they score (Holm, 5%)."
+        "harshly they score (5%, corrected for all 2 pairs of groups by Holm)."
     )
     assert without_difference(p=(0.5, np.nan, np.nan)) == (
         "The only two rater groups that can be compared are not distinguishable by how harshly "
-        "they score (Holm, 5%)."
+        "they score (5%)."
     )
 
 
@@ -523,7 +557,7 @@ def test_numbers_of_ratings_are_not_named_where_the_smaller_group_has_more():
 def test_a_difference_that_hm_does_not_show_but_wra_does_is_said():
     sentence = (
         "By WRA alone g=y (5 raters) is above g=x (4 raters) by 0.30 (95% interval 0.20 to 0.40; "
-        "Holm, corrected for both metrics): it more often scores an unsafe item above a safe one."
+        "corrected for both metrics by Holm): it more often scores an unsafe item above a safe one."
     )
     assert sentence in compare(wra_p=0.02)
     for shown in (compare(wra_p=0.03), compare(wra_p=0.02, hm_p=0.01)):

@@ -6,14 +6,12 @@ these counts say what an item adds to a measure, and how it changes without one 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.metrics.crowd.cohesion import (
-    ROWS,
     Distance,
     agreement_measures,
     distances,
@@ -21,8 +19,16 @@ from sharpbayes.metrics.crowd.cohesion import (
     positions,
 )
 from sharpbayes.metrics.crowd.groups import split_groupings
+from sharpbayes.metrics.crowd.sides import Influence, Sides
 from sharpbayes.metrics.stats.metric import name_variables
-from sharpbayes.metrics.stats.two_way import Spread, pooled_raters, satterthwaite, t_interval
+from sharpbayes.metrics.stats.two_way import (
+    ALONE,
+    Spread,
+    pooled_raters,
+    rater_loads,
+    satterthwaite,
+    t_interval,
+)
 
 Codes = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -50,82 +56,6 @@ class Gradient:
     outside: Floats
 
 
-@dataclass(frozen=True)
-class Influence:
-    """What a measure owes to items and to single ratings, to first order.
-
-    Attributes:
-        item: What each item adds to it (item,).
-        inside: Its change without one rating of an item inside the group (item, score).
-        outside: Its change without one rating outside the group (item, score).
-        used: Items that say something of it (item,).
-    """
-
-    item: Floats
-    inside: Floats
-    outside: Floats
-    used: NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Sides:
-    """Ratings of a crowd, as those of one group and of all others.
-
-    Attributes:
-        score: Score of each rating (rating,).
-        item: Item of each rating (rating,).
-        rater: Rater of each rating (rating,).
-        member: Who is in the group (rater,).
-        n_scores: Number of scores of the scale.
-        n_items: Number of items.
-        cluster: Cluster of each item (item,); None where items are independent.
-    """
-
-    score: Codes
-    item: Codes
-    rater: Codes
-    member: NDArray[np.bool_]
-    n_scores: int
-    n_items: int
-    cluster: Codes | None
-
-    @cached_property
-    def counts(self) -> Floats:
-        """Numbers of ratings inside the group and outside with each score (2, item, score)."""
-        shape = (2, self.n_items, self.n_scores)
-        counts = np.zeros(np.prod(shape))
-        for rows in self._blocks():
-            cell = self._side(rows) * self.n_items + self.item[rows]
-            counts += np.bincount(cell * self.n_scores + self.score[rows], minlength=counts.size)
-        return counts.reshape(shape)
-
-    def sum_by_rater(self, influence: Influence) -> Floats:
-        """Changes of a measure without each rater, (rater,)."""
-        changes, total = np.stack([influence.inside, influence.outside]), np.zeros(self.member.size)
-        for rows in self._blocks():
-            single = changes[self._side(rows), self.item[rows], self.score[rows]]
-            total += np.bincount(self.rater[rows], single, total.size)
-        return total
-
-    def _side(self, rows: slice) -> NDArray[np.int64]:
-        """0 of ratings inside the group, 1 of those outside."""
-        return np.where(self.member[self.rater[rows]], 0, 1)
-
-    def _blocks(self) -> Iterator[slice]:
-        """Ratings that are counted at a time, because counting copies them."""
-        yield from (slice(start, start + ROWS) for start in range(0, self.score.size, ROWS))
-
-    def sum_by_unit(self, influence: Influence) -> Floats:
-        """What each item, or each cluster, adds to a measure; those that say nothing are left out.
-
-        It is over (unit,).
-        """
-        if self.cluster is None:
-            return influence.item[influence.used]
-        sums, used = (np.bincount(self.cluster, x) for x in (influence.item, influence.used))
-        return sums[used > 0]
-
-
 def cohesion_intervals(
     score: Codes,
     *,
@@ -141,11 +71,12 @@ def cohesion_intervals(
 
     ``V = V_items + max(V_raters - V_ratings, 0)``, sums of squares of first-order terms: of what an
     item adds to a measure, and of its changes without a rater and without a single rating, with
-    n / (n - 1) for n items and m / (m - 1) for the m raters of each side. Student's intervals with
-    Satterthwaite's degrees of freedom are computed on a scale where errors are nearly normal:
-    Fisher's ``z = log((1 + (k - 1) r) / (1 - r)) / 2`` and ``log GAI``. k is the mean number of
-    ratings of an item inside the group, of XRR the mean of the harmonic mean of both sides, and 2
-    where r is not above 0.
+    n / (n - 1) for n items and, for the raters of each side, the factors and effective numbers of
+    :func:`~sharpbayes.metrics.stats.two_way.rater_loads` by their numbers of ratings. Student's
+    intervals with Satterthwaite's degrees of freedom are computed on a scale where errors are
+    nearly normal: Fisher's ``z = log((1 + (k - 1) r) / (1 - r)) / 2`` and ``log GAI``. k is the
+    mean number of ratings of an item inside the group, of XRR the mean of the harmonic mean of both
+    sides, and 2 where r is not above 0.
 
     Ratings, scores and the distance are those of
     :func:`~sharpbayes.metrics.crowd.cohesion.pair_counts`; ``membership`` says which rater belongs
@@ -351,16 +282,26 @@ def _spread(sides: Sides, influence: Influence) -> Spread:
     units = sides.sum_by_unit(influence)
     changes = zip(sides.counts, (influence.inside, influence.outside), strict=True)
     single = sum(float((count * change**2).sum()) for count, change in changes)
-    by_rater = sides.sum_by_rater(influence)
-    has_rated = np.bincount(sides.rater, minlength=sides.member.size) > 0
-    groups = [by_rater[side & has_rated] for side in (sides.member, ~sides.member)]
-    of_sides = np.array([_squares(changes) for changes in groups if changes.any()])
-    of_each = np.array([float(changes.size) for changes in groups if changes.any()])
-    raters = of_sides.sum()
-    items, added = np.array(_squares(units)), np.maximum(raters - single, 0.0)
-    n_raters = pooled_raters(of_sides, of_each)
+    of_sides, n_effective = _squares_of_sides(sides, influence)
+    items, added = np.array(_squares(units)), np.maximum(of_sides.sum() - single, 0.0)
+    n_raters = pooled_raters(of_sides, n_effective)
     n_items = np.array(float(units.size))
     return Spread(items, added, satterthwaite(items, added, n_items=n_items, n_raters=n_raters))
+
+
+def _squares_of_sides(sides: Sides, influence: Influence) -> tuple[Floats, Floats]:
+    """Squares of the changes without each rater, by side, and how many raters a side is worth.
+
+    Changes are less what a rater's load has of the sum of a side. NaN where one rater has it all.
+    """
+    change, load = sides.sum_by_rater(influence), sides.count_by_rater(influence)
+    side = np.where(sides.member, 0, 1)
+    factor, n_effective = rater_loads(load, side, n_groups=2)
+    sums, loads, changed = (np.bincount(side, x, 2) for x in (change, load, change != 0))
+    deviation = change - load * (sums / np.maximum(loads, 1.0))[side]
+    squares = np.bincount(side, factor * deviation**2, 2)
+    is_known = (n_effective > 1.0 + ALONE) | (changed == 0)
+    return np.where(is_known, squares, np.nan), n_effective
 
 
 def _squares(terms: Floats) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.stats.multiplicity import holm
+from sharpbayes.metrics.stats.multiplicity import holm_square
 from sharpbayes.metrics.stats.two_way import combine, t_interval, t_test
 
 Index = NDArray[np.intp]
@@ -30,8 +30,8 @@ def contrasts(
     ratings alone does (:func:`~sharpbayes.metrics.crowd.size_effects.size_effects`); without it,
     the plain difference. The variance is that of the resampled differences plus what the raters of
     either group add and the Monte Carlo variance of the size effect; interval and p value are
-    Student's with Satterthwaite's degrees of freedom. Holm's correction is over all pairs of one
-    grouping in all strata, for each statistic by itself.
+    Student's with Satterthwaite's degrees of freedom. Holm's correction is over all pairs of all
+    groupings in all strata, for each statistic by itself.
 
     Statistics are over (group, by), with the coordinate ``grouping (group)``, those of resamples
     over (replicate, group, by), ``rater_variance`` over (group, by), ``raters`` (group) and
@@ -128,7 +128,7 @@ def _contrast(
     )
     rows = resampled.transpose("replicate", "group", "by").to_numpy()
     m = raters.to_numpy().astype(float)[:, None]
-    difference, p, corrected = (np.full((len(x), *x.shape), np.nan) for _ in range(3))
+    difference, p = np.full((2, len(x), *x.shape), np.nan)
     effect, noise = np.zeros((2, len(x), *x.shape)) if size_effect is None else size_effect
     interval = np.full((len(x), *x.shape, 2), np.nan)
     allowed = np.ones(difference.shape, dtype=bool)
@@ -149,11 +149,10 @@ def _contrast(
         difference[a, b], difference[b, a] = gap, -gap
         interval[a, b], interval[b, a] = bounds, -bounds[..., ::-1]
         p[a, b] = p[b, a] = np.where(np.isnan(gap), np.nan, t_test(gap, spread))
-        corrected[a, b] = corrected[b, a] = holm(p[a, b])
     coords = {name: coord for name, coord in observed.coords.items() if name != "grouping"}
     coords["other"] = ("other", observed["group"].to_numpy())
     dims = ("group", "other", "by")
-    values = {"": difference, "_p": p, "_p_holm": corrected}
+    values = {"": difference, "_p": p, "_p_holm": holm_square(p)}
     if size_effect is not None:
         values["_size_effect"] = np.where(np.isnan(difference), np.nan, effect)
     arrays = {suffix: xr.DataArray(array, coords, dims) for suffix, array in values.items()}

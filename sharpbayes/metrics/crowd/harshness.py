@@ -7,10 +7,12 @@ from scipy.sparse import csr_array
 
 from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
 from sharpbayes.metrics.stats.metric import name_variables
-from sharpbayes.metrics.stats.multiplicity import holm
+from sharpbayes.metrics.stats.multiplicity import holm_square
 from sharpbayes.metrics.stats.two_way import (
+    ALONE,
     Spread,
     pooled_raters,
+    rater_loads,
     satterthwaite,
     t_interval,
     t_test,
@@ -24,7 +26,7 @@ LONG_NAMES = {
     "difference": "mean score of the first group less that of the second, on the same items",
     "difference_interval": "interval of the difference, over items and raters",
     "p": "two-sided p value of no difference",
-    "p_holm": "p value after Holm's correction over all pairs of a grouping",
+    "p_holm": "p value after Holm's correction over all pairs of groups, of all groupings",
 }
 
 
@@ -43,20 +45,25 @@ def harshness_difference(
     ``score[r, i] = a[i] + b[group of r] + e[r, i]`` by least squares; ``difference[g, h] = b[g] -
     b[h]``, which is the plain difference of mean scores where everyone rates everything. Its
     variance is two-way clustered: ``V_raters + max(V_items - V_ratings, 0)`` of the sums of ``e``
-    by rater, with m / (m - 1) for the m raters of a group, by item, and of single ratings; an ``e``
-    of an item with n ratings is divided by ``sqrt(1 - 1 / n)``. Where items have a ``cluster``
-    (item,), from 0, sums are by cluster in place of item, and V_ratings is of the sums by rater and
-    cluster. Interval and p value are Student's with Satterthwaite's degrees of freedom, from the
-    raters of every group.
+    by rater, by item, and of single ratings; an ``e`` of an item with n ratings is divided by
+    ``sqrt(1 - 1 / n)``. Squares by rater count ``1 / (1 - 2 w + S)`` times, where w is the rater's
+    share in what the group's ratings tell and S the sum of w^2 over the group
+    (:func:`~sharpbayes.metrics.stats.two_way.rater_loads`): m / (m - 1) times for m raters with
+    equally many ratings. Where items have a ``cluster`` (item,), from 0, sums are by cluster in
+    place of item, and V_ratings is of the sums by rater and cluster. Interval and p value are
+    Student's with Satterthwaite's degrees of freedom. Each group is worth 1 / S raters; V_raters
+    has the freedom of both groups' variances as they are, or, if that is less, as they are where
+    all raters vary alike. Holm's correction is over all pairs of all groupings.
 
     Scores (rating,) are 0..K, ``membership`` (group, rater) has the coordinate ``grouping``. The
     result has ``difference``, ``p``, ``p_holm`` (group, other) and ``difference_interval`` (group,
     other, bound), in steps of the scale; above 0 the first group scores higher. Missing on the
     diagonal, between groupings, for groups with fewer than ``min_raters`` raters, and where no
-    items link both groups; p values and intervals also where a group scored a single item.
+    items link both groups; p values and intervals also where a group scored a single item, and
+    where one rater of a group gave all its ratings.
 
-    Source: Cameron, Gelbach and Miller 2011; MacKinnon and White 1985; Satterthwaite 1946; Holm
-    1979.
+    Source: Cameron, Gelbach and Miller 2011; MacKinnon and White 1985; Bell and McCaffrey 2002;
+    Satterthwaite 1946; Holm 1979.
 
     >>> rater, item = np.divmod(np.arange(6 * 40), 40)
     >>> score = np.random.default_rng(1).integers(0, 3, rater.size) + (rater < 3)
@@ -70,7 +77,7 @@ def harshness_difference(
     """
     member = membership.transpose("group", "rater").to_numpy()
     shape = (len(member), len(member))
-    difference, p, corrected = (np.full(shape, np.nan) for _ in range(3))
+    difference, p = np.full((2, *shape), np.nan)
     bounds = np.full((*shape, 2), np.nan)
     for first, second in pairs_of_groups(membership["grouping"].to_numpy()):
         groups = np.unique([first, second])
@@ -85,10 +92,9 @@ def harshness_difference(
         interval = t_interval(gap, spread, level=level)
         bounds[a, b], bounds[b, a] = interval, -interval[:, ::-1]
         p[a, b] = p[b, a] = t_test(gap, spread)
-        corrected[a, b] = corrected[b, a] = holm(p[a, b])
     coords = {"group": membership["group"].to_numpy(), "other": membership["group"].to_numpy()}
     dims = ("group", "other")
-    values = {"difference": difference, "p": p, "p_holm": corrected}
+    values = {"difference": difference, "p": p, "p_holm": holm_square(p)}
     table = xr.Dataset({name: (dims, array) for name, array in values.items()}, coords)
     table["difference_interval"] = ((*dims, "bound"), bounds)
     table = table.assign_coords(bound=["lower", "upper"])
@@ -106,10 +112,10 @@ def _compare(
     cluster: Codes | None,
 ) -> tuple[Floats, Spread]:
     """Differences of the groups of one grouping, and their spread."""
-    group = np.where(member.any(axis=0), member.argmax(axis=0), -1)[rater]
-    used = group >= 0
-    y, i, r, g = score[used].astype(float), item[used], rater[used], group[used]
-    n_items, n_groups = int(item.max()) + 1, len(member)
+    of_rater = np.where(member.any(axis=0), member.argmax(axis=0), -1)
+    used = of_rater[rater] >= 0
+    y, i, r = score[used].astype(float), item[used], rater[used]
+    g, n_items, n_groups = of_rater[r], int(item.max()) + 1, len(member)
     cell = i * n_groups + g
 
     def by_cell(weights: Floats | None = None) -> Floats:
@@ -133,10 +139,9 @@ def _compare(
     rows = csr_array((residual, (r, i)), shape=(member.shape[1], n_items)) @ share
     totals = np.zeros_like(rows)
     np.add.at(totals, (r, g), residual)
-    m = member.sum(axis=1).astype(float)
-    small = np.sqrt(np.where(member.any(axis=0), m[member.argmax(axis=0)], 2.0))
-    small /= np.sqrt(np.maximum(small**2 - 1.0, 1.0))
-    by_rater = (contrast @ (totals - rows).T) * small
+    load = np.bincount(r, 1.0 - share[i, g], of_rater.size)
+    factor, n_effective = rater_loads(load, of_rater, n_groups=n_groups)
+    of_groups = (contrast @ (totals - rows).T) ** 2 * factor @ member.T.astype(float)
     if cluster is None:
         single = _square_ratings(by_cell(residual**2), share)
     else:
@@ -145,14 +150,16 @@ def _compare(
     gap = np.where(linked, effect[pairs[0]] - effect[pairs[1]], np.nan)
     items = (by_unit**2).sum(axis=1)
     ratings = np.einsum("cg,gh,ch->c", contrast, single, contrast)
-    of_groups = by_rater**2 @ member.T.astype(float)
     raters = of_groups.sum(axis=1)
     items = np.maximum(items - ratings, 0.0)
-    n_raters = pooled_raters(of_groups, m)
+    of_pair = n_effective[np.stack(pairs, axis=-1)]
+    # Of few raters the variance may come out too small, and their part in the freedom with it.
+    alike = pooled_raters(1.0 / of_pair, of_pair)
+    n_raters = np.minimum(pooled_raters(of_groups, n_effective), alike)
     rated = count.T if cluster is None else _sum_columns(count.T, cluster)
     n = np.minimum(*((rated[pair] > 0).sum(axis=1) for pair in pairs)).astype(float)
-    # A single item, or cluster, does not show how far they differ.
-    items = np.where(n > 1, items, np.nan)
+    # A single item, or cluster, does not show how far they differ, nor does a single rater.
+    items = np.where((n > 1) & (of_pair.min(axis=-1) > 1.0 + ALONE), items, np.nan)
     return gap, Spread(items, raters, satterthwaite(items, raters, n_items=n, n_raters=n_raters))
 
 

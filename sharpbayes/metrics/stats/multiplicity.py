@@ -89,16 +89,27 @@ def holm_pairs(p: xr.DataArray) -> xr.DataArray:
     """
     pairs = ["model", "other"]
     adjusted: xr.DataArray = xr.apply_ufunc(
-        _holm_square, p, input_core_dims=[pairs], output_core_dims=[pairs], vectorize=True
+        holm_square, p, input_core_dims=[pairs], output_core_dims=[pairs], vectorize=True
     )
     return adjusted
 
 
-def _holm_square(square: Floats) -> Floats:
-    """Adjust the p values of one symmetric square."""
-    first, second = np.triu_indices(len(square), k=1)
-    adjusted = np.full(square.shape, np.nan)
-    adjusted[first, second] = adjusted[second, first] = holm(square[first, second])
+def holm_square(p: Floats) -> Floats:
+    """Return p values of pairs adjusted for all of them together, every pair once.
+
+    Of p values (first, second, ...), symmetric in their first two dimensions, these are symmetric
+    too, adjusted by :func:`holm` over all pairs in all further cells; NaN on the diagonal and for
+    tests that were not made.
+
+    Source: Holm 1979.
+
+    >>> p = np.array([[1.0, 0.01, np.nan], [0.01, 1.0, 0.03], [np.nan, 0.03, 1.0]])
+    >>> holm_square(p).tolist()
+    [[nan, 0.02, nan], [0.02, nan, 0.03], [nan, 0.03, nan]]
+    """
+    first, second = np.triu_indices(len(p), k=1)
+    adjusted = np.full(p.shape, np.nan)
+    adjusted[first, second] = adjusted[second, first] = holm(p[first, second])
     return adjusted
 
 

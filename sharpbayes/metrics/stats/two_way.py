@@ -11,6 +11,8 @@ Floats = NDArray[np.float64]
 NO_VARIANCE = 1e-20
 # Shares nearer to an end of their range are moved to this distance from it before their logit.
 END = 0.05
+# A rater who leaves less of the load to the others has all of it.
+ALONE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,38 @@ def pooled_raters(variances: Floats, n_raters: Floats) -> Floats:
         by_freedom, np.finfo(float).tiny
     )
     return number
+
+
+def rater_loads(
+    load: Floats, group: NDArray[np.integer], *, n_groups: int
+) -> tuple[Floats, Floats]:
+    """Return by what the square of each rater's sum counts, and how many raters a group is worth.
+
+    With ``w_r = load_r / sum(load)`` over the raters of a group and ``S = sum(w^2)`` the factor is
+    ``1 / (1 - 2 w_r + S)``: a sum is of deviations from the mean of the group, which a rater draws
+    towards himself by ``w_r``, and with it the expected square is that of raters who vary alike.
+    The number is ``1 / S``. Of m equal loads the factor is m / (m - 1) and the number m.
+
+    ``load`` (rater,), at least 0, is what a rater's ratings tell; ``group`` (rater,) is from 0, -1
+    for none. Factors are (rater,), numbers (group,). Raters without a load or a group count for
+    nothing. Where one rater has the whole load, or nobody any, the number is 1: how raters vary is
+    not known then.
+
+    Source: Bell and McCaffrey 2002 (bias-reduced variances of clusters); Kish 1965 (effective
+    number).
+
+    >>> factor, number = rater_loads(np.array([3.0, 1, 2, 2]), np.array([0, 0, 1, 1]), n_groups=2)
+    >>> factor.tolist(), number.tolist()
+    ([8.0, 0.8888888888888888, 2.0, 2.0], [1.6, 2.0])
+    """
+    is_member = group >= 0
+    total = np.bincount(group[is_member], load[is_member], n_groups)
+    share = np.where(is_member, load, 0.0) / np.where(total > 0, total, 1.0)[group]
+    squares = np.bincount(group[is_member], share[is_member] ** 2, n_groups)
+    remaining = 1.0 - 2.0 * share + squares[group]
+    is_known = (share > 0) & (remaining > ALONE)
+    factor = np.where(is_known, 1.0 / np.where(is_known, remaining, 1.0), 0.0)
+    return factor, 1.0 / np.where(squares > 0, squares, 1.0)
 
 
 def t_interval(value: Floats, spread: Spread, *, level: float) -> Floats:

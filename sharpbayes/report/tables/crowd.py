@@ -141,7 +141,7 @@ def _harshness_note(view: View) -> str:
     attrs = view.group("harshness_difference").attrs
     text = (
         "First group less second, in steps of {scale}: above 0 the first scores higher (more "
-        "harm). {shown} of {count} pairs, smallest p first. Holm over all pairs of a grouping. "
+        "harm). {shown} of {count} pairs, smallest p first. Holm over all pairs of all groupings. "
     )
     latent = "P(higher): posterior probability that its latent location is higher."
     notes = [
@@ -272,8 +272,8 @@ GROUP_TABLES = (
         ),
         note="First group less second, with equally many ratings; {shown} of {count} pairs, "
         "smallest p first. By numbers alone: what the number of its ratings adds to the first "
-        "group's HM, which the difference is without. Holm over all pairs of a grouping and all "
-        "strata. "
+        "group's HM, which the difference is without. Holm over all pairs of all groupings and "
+        "all strata. "
         "{responsiveness_difference[interval_note]}",
     ),
 )

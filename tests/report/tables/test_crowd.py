@@ -85,6 +85,7 @@ def test_pairs_come_by_p(results, tables):
     assert p == sorted(p)
     lowest = float(results["responsiveness_difference"]["hm_p"].sel(by="all").min())
     assert table.rows[0][4] == f"{lowest:.3f}"
+    assert "Holm over all pairs of all groupings and all strata. " in table.note
     assert table.header[1] == "raters"
     assert all(re.fullmatch(r"\d+ and \d+", row[1]) for row in table.rows)
 
@@ -199,8 +200,8 @@ def test_harshness_is_a_table_of_pairs(results, tables):
     assert row[3] == interval(cell["difference_interval"])
     assert table.note.startswith(
         "First group less second, in steps of the scale of 5 scores (0 to 4): above 0 the first "
-        "scores higher (more harm). 15 of 19 pairs, smallest p first. Holm over all pairs of a "
-        "grouping. Intervals: 95%, of the difference of mean scores on the same items; they "
+        "scores higher (more harm). 15 of 19 pairs, smallest p first. Holm over all pairs of all "
+        "groupings. Intervals: 95%, of the difference of mean scores on the same items; they "
         "contain which items and which raters there are (variances clustered by both, Student's t)."
     )
 
