@@ -105,6 +105,7 @@ def test_report_as_text_prints_the_same_tables(run):
     assert not Path("r.html").exists()
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_report_writes_a_page_beside_the_results_and_says_so(run, measured_panel):
     done = run("report", "r.nc")
     assert (done.exit_code, done.stdout) == (0, "")
@@ -184,7 +185,7 @@ def test_json_is_one_document_and_nothing_else(measure_quickstart, quickstart_re
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_json_of_a_report_names_the_files_it_wrote(run, measured_crowd):
+def test_json_of_a_report_names_the_files_it_wrote(run, measured_panel):
     done = run("report", "r.nc", "--json", "--out", "p.html", "--tables", "t")
     document = json.loads(done.stdout)
     assert document["path"] == "r.nc"
