@@ -70,6 +70,15 @@ def measure_quickstart(quickstart_folder):
     return call
 
 
+@pytest.fixture(scope="module")
+def measured_crowd_screen(tmp_path_factory):
+    """What measuring the quickstart of a crowd prints, and its results."""
+    few = [*FEW, "--set", PERMUTATIONS.format(99)]
+    with chdir(tmp_path_factory.mktemp("crowd")):
+        done = CliRunner().invoke(app, ["measure", "quickstart_crowd", *few, "--out", "r.nc"])
+        return done.stdout, Path("r.nc").resolve()
+
+
 @pytest.fixture
 def quickstart_results(quickstart_folder):
     """Where the quickstart is measured to."""
@@ -97,12 +106,12 @@ def test_measure_writes_results_and_says_where(measure_quickstart, quickstart_re
     assert open_results(quickstart_results).attrs["status"] == "measured"
 
 
-def test_report_as_text_prints_the_same_tables(run):
-    measured = run("measure", "quickstart_crowd", *FEW, "--out", "r.nc")
-    text = run("report", "r.nc", "--text").stdout
-    answer = measured.stdout.partition("\n\n")[0]
+def test_report_as_text_prints_the_same_tables(run, measured_crowd_screen):
+    screen, path = measured_crowd_screen
+    text = run("report", path, "--text").stdout
+    answer = screen.partition("\n\n")[0]
     assert text.startswith(f"{answer}\n\n")
-    assert not Path("r.html").exists()
+    assert not path.with_name("r.html").exists()
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -162,10 +171,10 @@ def test_the_version_is_that_of_the_package(run):
     assert sharpbayes.__version__ == version("sharpbayes")
 
 
-def test_tables_fit_80_columns(run):
-    done = run("measure", "quickstart_crowd", *FEW)
-    assert max(len(line) for line in done.stdout.splitlines()) <= 80
-    assert "gender=Woman,age=GenZ" in done.stdout
+def test_tables_fit_80_columns(measured_crowd_screen):
+    screen, _ = measured_crowd_screen
+    assert max(len(line) for line in screen.splitlines()) <= 80
+    assert "gender=Woman,age=GenZ" in screen
 
 
 def test_json_is_one_document_and_nothing_else(measure_quickstart, quickstart_results):
