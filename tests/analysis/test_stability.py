@@ -14,6 +14,7 @@ from sharpbayes.library import find
 from sharpbayes.report.lights import lights
 from sharpbayes.report.summary import answer
 from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.measure import measure
 from tests.panels import frame, measured, profiled
 
@@ -90,9 +91,9 @@ def copy_quickstart_crowd(folder):
     return folder / "quickstart_crowd.toml"
 
 
-def test_without_an_expert_is_the_study_of_the_other_experts(tmp_path):
+def test_without_an_expert_is_the_study_of_the_other_experts(tmp_path, shared_results):
     study = copy_quickstart_crowd(tmp_path)
-    table = measure(load_study(study, overrides=SMALL))["stability"].to_dataset()
+    table = open_results(shared_results("measured_crowd"))["stability"].to_dataset()
     assert table["value"].values.tolist() == ["e1", "e2", "e3", "e4", "e5"]
     assert table["sole_share"].values.tolist() == [0.0] * 5
     labels = pd.read_csv(tmp_path / "quickstart_crowd_experts.csv")

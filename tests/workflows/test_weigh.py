@@ -42,11 +42,9 @@ def panel(shared_results):
 
 
 @pytest.fixture(scope="module")
-def crowd(tmp_path_factory):
+def crowd(shared_results):
     """A measured crowd, on disk."""
-    path = tmp_path_factory.mktemp("measured") / "crowd.nc"
-    save_results(measure(load_study("quickstart_crowd", overrides=CROWD)), path)
-    return path
+    return shared_results("measured_crowd")
 
 
 def test_weights_have_names_or_those_of_their_files(panel, tmp_path):
