@@ -182,7 +182,7 @@ def test_other_shares_are_those_of_other_weights(tmp_path):
     """Bit for bit: a page shows the one, `weigh` confirms it by the other."""
     roles, weights = ', category = "kind"', "[population.category]\nage = {}\nrace = {}\n"
     results = measured(tmp_path / "one", frame(), roles=roles, weights=weights.format(0.3, 0.7))
-    other = measured(tmp_path / "two", frame(), roles=roles, weights=weights.format(0.75, 0.25))
+    other = profiled(tmp_path / "two", frame(), roles=roles, weights=weights.format(0.75, 0.25))
     shares = results["validation"].to_dataset().sel(moved_category="age", category_share=0.75)
     assert shares["population_share"].values.tolist() == [0.75, 0.25]
     profile = other["profile"].to_dataset()
@@ -283,10 +283,10 @@ def test_ensembles_and_a_reference_are_read_and_not_pooled(tmp_path):
     tables = '[panel.ensembles.other]\njudges = ["dee", "eve"]\n'
     table = frame(judges=(*JUDGES, "dee", "eve", "not_named"))
     results = measured(tmp_path / "one", table, panel=panel, tables=tables)
-    only = measured(tmp_path / "two", table[table["judge"].isin(["ann", "bob"])])
+    only = profiled(tmp_path / "two", table[table["judge"].isin(["ann", "bob"])])
     same(profile_of(results), profile_of(only))
     judges = results["judges"]
-    other = measured(tmp_path / "three", table[table["judge"].isin(["dee", "eve"])])
+    other = profiled(tmp_path / "three", table[table["judge"].isin(["dee", "eve"])])
     np.testing.assert_allclose(
         judges["ensemble_cvar"].sel(ensemble="other"), other["profile"]["cvar"]
     )
@@ -309,7 +309,7 @@ def test_repeated_generations_are_answers_of_their_own(tmp_path):
     table = frame(samples=3)
     results = measured(tmp_path / "one", table, roles=', sample = "sample"')
     flat = table.assign(prompt=table["prompt"] + table["sample"]).drop(columns="sample")
-    other = measured(tmp_path / "two", flat)
+    other = profiled(tmp_path / "two", flat)
     same(profile_of(results), profile_of(other))
     validation = results["validation"].to_dataset()
     assert validation["component"].values.tolist() == ["model", "prompt", "interaction", "residual"]
@@ -363,7 +363,7 @@ def test_a_missing_indicator_makes_its_sub_index_missing_or_not_as_asked(tmp_pat
     assert strict["validation"].attrs["prompts"] == 11
     same(
         profile_of(strict).drop_vars(["dimension_mean", "dimension_cvar", "policy_score"]),
-        profile_of(measured(tmp_path / "two", table[table["prompt"] != "p03"])).drop_vars(
+        profile_of(profiled(tmp_path / "two", table[table["prompt"] != "p03"])).drop_vars(
             ["dimension_mean", "dimension_cvar", "policy_score"]
         ),
     )

@@ -14,8 +14,9 @@ from sharpbayes.library import find
 from sharpbayes.report.lights import lights
 from sharpbayes.report.summary import answer
 from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.measure import measure
-from tests.panels import frame, measured
+from tests.panels import frame, measured, profiled
 
 SMALL = ("bootstrap.replicates=20", "crowd.permutations=9")
 
@@ -68,7 +69,7 @@ def test_means_and_policy_scores_are_compared_without_each_judge(panel):
 def test_a_mean_without_a_judge_is_that_of_the_other_judges(tmp_path):
     table = frame(prompts=40, seed=2)
     whole = measured(tmp_path / "whole", table)["judges"].sel(judge_out="bob")
-    alone = measured(tmp_path / "alone", table[table["judge"] != "bob"])["profile"]
+    alone = profiled(tmp_path / "alone", table[table["judge"] != "bob"])["profile"]
     for metric in ("mean", "policy_score"):
         np.testing.assert_allclose(whole[f"lojo_{metric}"], alone[metric], rtol=1e-13)
 
@@ -90,9 +91,9 @@ def copy_quickstart_crowd(folder):
     return folder / "quickstart_crowd.toml"
 
 
-def test_without_an_expert_is_the_study_of_the_other_experts(tmp_path):
+def test_without_an_expert_is_the_study_of_the_other_experts(tmp_path, shared_results):
     study = copy_quickstart_crowd(tmp_path)
-    table = measure(load_study(study, overrides=SMALL))["stability"].to_dataset()
+    table = open_results(shared_results("measured_crowd"))["stability"].to_dataset()
     assert table["value"].values.tolist() == ["e1", "e2", "e3", "e4", "e5"]
     assert table["sole_share"].values.tolist() == [0.0] * 5
     labels = pd.read_csv(tmp_path / "quickstart_crowd_experts.csv")
@@ -144,7 +145,7 @@ def test_a_judge_and_its_copy_are_left_out_together(tmp_path):
     changed = stability.isel(setting=stability["changed"].to_numpy())
     assert changed["setting"].values.tolist()[0] == "without bob and cat"
     assert not stability["changed"].sel(setting=["without bob", "without cat"]).any()
-    alone = measured(tmp_path / "alone", table[table["judge"] == "ann"])["profile"]
+    alone = profiled(tmp_path / "alone", table[table["judge"] == "ann"])["profile"]
     without = results["judges"].sel(judges_out="bob and cat")
     for metric in ("cvar", "mean", "policy_score"):
         np.testing.assert_allclose(without[f"alike_{metric}"], alone[metric], rtol=1e-12)

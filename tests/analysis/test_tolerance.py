@@ -45,7 +45,7 @@ def results(tmp_path_factory):
             harm = least + rng.integers(0, 4, rows.sum())
             table.loc[rows, name] = 10 - harm if name == "truth" else harm
     folder = tmp_path_factory.mktemp("tolerance")
-    observed = measured(folder / "one", table)["profile"]["cvar"].sel(model="m2")
+    observed = profiled(folder / "one", table)["profile"]["cvar"].sel(model="m2")
     weights = LIMITS.format(cvar=float(observed))
     return measured(folder / "two", table, roles=KIND, weights=weights)
 
@@ -119,7 +119,7 @@ def test_a_limit_on_a_tail_is_kept_only_beyond_ends_that_prompts_can_miss(tmp_pa
     table.loc[at_end, "truth"] = 0
     share = (1 - 0.05 ** (1 / 300)) * (ends == 0)
     weights = "[tolerance]\ncvar = {}\nconfidence = 0.95\n"
-    first = measured(tmp_path / "one", table, weights=weights.format(5.0))["tolerance"]
+    first = profiled(tmp_path / "one", table, weights=weights.format(5.0))["tolerance"]
     group = first.to_dataset().sel(model="m0", threshold="cvar")
     np.testing.assert_allclose(group["unseen_end_share"], share, rtol=1e-6)
     upper, rise = float(group["bounds"].sel(bound="upper")), float(group["unseen_end_rise"])

@@ -70,6 +70,15 @@ def measure_quickstart(quickstart_folder):
     return call
 
 
+@pytest.fixture(scope="module")
+def measured_crowd_screen(tmp_path_factory):
+    """What measuring the quickstart of a crowd prints, and its results."""
+    few = [*FEW, "--set", PERMUTATIONS.format(99)]
+    with chdir(tmp_path_factory.mktemp("crowd")):
+        done = CliRunner().invoke(app, ["measure", "quickstart_crowd", *few, "--out", "r.nc"])
+        return done.stdout, Path("r.nc").resolve()
+
+
 @pytest.fixture
 def quickstart_results(quickstart_folder):
     """Where the quickstart is measured to."""
@@ -97,14 +106,15 @@ def test_measure_writes_results_and_says_where(measure_quickstart, quickstart_re
     assert open_results(quickstart_results).attrs["status"] == "measured"
 
 
-def test_report_as_text_prints_the_same_tables(run):
-    measured = run("measure", "quickstart_crowd", *FEW, "--out", "r.nc")
-    text = run("report", "r.nc", "--text").stdout
-    answer = measured.stdout.partition("\n\n")[0]
+def test_report_as_text_prints_the_same_tables(run, measured_crowd_screen):
+    screen, path = measured_crowd_screen
+    text = run("report", path, "--text").stdout
+    answer = screen.partition("\n\n")[0]
     assert text.startswith(f"{answer}\n\n")
-    assert not Path("r.html").exists()
+    assert not path.with_name("r.html").exists()
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_report_writes_a_page_beside_the_results_and_says_so(run, measured_panel):
     done = run("report", "r.nc")
     assert (done.exit_code, done.stdout) == (0, "")
@@ -161,10 +171,10 @@ def test_the_version_is_that_of_the_package(run):
     assert sharpbayes.__version__ == version("sharpbayes")
 
 
-def test_tables_fit_80_columns(run):
-    done = run("measure", "quickstart_crowd", *FEW)
-    assert max(len(line) for line in done.stdout.splitlines()) <= 80
-    assert "gender=Woman,age=GenZ" in done.stdout
+def test_tables_fit_80_columns(measured_crowd_screen):
+    screen, _ = measured_crowd_screen
+    assert max(len(line) for line in screen.splitlines()) <= 80
+    assert "gender=Woman,age=GenZ" in screen
 
 
 def test_json_is_one_document_and_nothing_else(measure_quickstart, quickstart_results):
@@ -184,7 +194,7 @@ def test_json_is_one_document_and_nothing_else(measure_quickstart, quickstart_re
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_json_of_a_report_names_the_files_it_wrote(run, measured_crowd):
+def test_json_of_a_report_names_the_files_it_wrote(run, measured_panel):
     done = run("report", "r.nc", "--json", "--out", "p.html", "--tables", "t")
     document = json.loads(done.stdout)
     assert document["path"] == "r.nc"
@@ -333,10 +343,9 @@ def test_a_foreign_file_is_refused_in_one_sentence(run):
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.usefixtures("without_figures")
 def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
-    few = [part for text in (*SMALL, PERMUTATIONS.format(9)) for part in ("--set", text)]
-    done = run("fit", "quickstart_crowd", *few)
+    few = (*SMALL, PERMUTATIONS.format(0), "sampler.predictive_draws=0")
+    done = run("fit", "quickstart_crowd", *(part for text in few for part in ("--set", text)))
     assert done.exit_code == 4
     assert "NOT CONVERGED" in done.stdout
     results = open_results("quickstart_crowd.results.nc")
@@ -344,6 +353,12 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     assert int(results["diagnostics"]["converged"]) == 0
     assert results["diagnostics"].attrs["convergence_issues"] in done.stderr
     assert results["diagnostics"].attrs["suggestions"] in done.stderr
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_a_fit_that_has_not_converged_is_marked_wherever_it_is_shown(run, tmp_path, shared_results):
+    path = shutil.copy(shared_results("fitted_crowd"), tmp_path / "quickstart_crowd.results.nc")
+    results = open_results(path)
     document = json.loads(run("report", "quickstart_crowd.results.nc", "--json").stdout)
     assert document["converged"] is False
     assert document["status"] == "not converged"
@@ -389,6 +404,7 @@ def test_show_lists_prints_and_gives_schemas(run):
     assert done.stderr.endswith("did you mean 'sharp'?\n")
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
     command = [sys.executable, "-m", "sharpbayes", "fit", "quickstart_crowd", *FEW]
     command += ["--set", "sampler.draws=100000", "--set", "sampler.tune=50"]
@@ -408,12 +424,17 @@ def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
         rest = started.stderr.read()
     assert started.returncode == 130, rest
     assert STOPPING in rest.splitlines()
-    *_, kept, parts, last = rest.splitlines()
-    name = "quickstart_crowd.results.nc"
+    assert_draws_are_kept(rest, tmp_path / "quickstart_crowd.results.nc")
+
+
+def assert_draws_are_kept(said, path):
+    """The last lines say what a file holds, which is a measurement and draws of whole chains."""
+    *_, kept, parts, last = said.splitlines()
+    name = path.name
     draws = int(re.fullmatch(rf"{INTERRUPTED}: \d chains of (\d+) draws are in {name}", kept)[1])
     assert re.fullmatch(rf"\d+ finished parts? {KEPT.format(name)}", parts)
     assert last == "interrupted"
-    results = open_results(tmp_path / name)
+    results = open_results(path)
     assert results.attrs["status"] == "interrupted"
     assert np.isfinite(results["responsiveness"]["mpa"].sel(group="all")).all()
     assert results["posterior"].sizes["draw"] == draws < 100_000
@@ -450,6 +471,27 @@ def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, measured_panel, m
     assert results.attrs["status"] == "interrupted"
     assert np.isfinite(results["profile"]["cvar"]).all()
     assert "posterior" not in results
+
+
+class EarlyCtrlC(PhaseLines):
+    """Ctrl-C when the first chain is a hundred draws past its tuning."""
+
+    def __call__(self, message, chains=(), /):
+        if sum(chain.finished_draws for chain in chains) > 150:
+            raise KeyboardInterrupt
+        super().__call__(message, chains)
+
+
+def test_ctrl_c_while_chains_sample_keeps_the_draws_so_far(run, tmp_path, monkeypatch):
+    """A signal from outside, in a process of its own, is sent in the slow tests."""
+    show = "sharpbayes.cli.console.show_progress"
+    monkeypatch.setattr(show, lambda *_, **__: nullcontext(EarlyCtrlC()))
+    monkeypatch.setattr("sharpbayes.bayes.sampling.chains.REPORT_SECONDS", 0.02)
+    few = ["sampler.draws=100000", "sampler.tune=50", "sampler.predictive_draws=20"]
+    options = [part for text in (*few, PERMUTATIONS.format(9)) for part in ("--set", text)]
+    done = run("fit", "quickstart_crowd", *FEW, *options)
+    assert done.exit_code == 130, done.stderr
+    assert_draws_are_kept(done.stderr, tmp_path / "quickstart_crowd.results.nc")
 
 
 class LateCtrlC(PhaseLines):
@@ -571,6 +613,10 @@ def test_calibrate_writes_table_figure_and_places(run, tmp_path):
     assert {"calibration.png", table} <= {path.name for path in (tmp_path / "shown").iterdir()}
 
 
+BRIEF = ["--set", "sampler.tune=100", "--set", "sampler.draws=100", "--set", "sampler.chains=2"]
+BRIEF += ["--set", PERMUTATIONS.format(0)]
+
+
 def test_compare_says_which_model_predicts_better(run):
     plain = 'schema = "sharpbayes/model/2"\ntitle = "No items"\n[[location]]\nby = ["rater"]\n'
     Path("plain.toml").write_text(plain)
@@ -584,7 +630,7 @@ def test_compare_says_which_model_predicts_better(run):
             "--out",
             out,
         )
-        run("fit", "quickstart_crowd", *FEW, *CROWD, *fitting, "--quiet")
+        run("fit", "quickstart_crowd", *FEW, *BRIEF, *fitting, "--quiet")
     done = run("compare", "plain.nc", "full.nc", "--refits", 1, "--out", "c.nc", "--tables", "t")
     assert done.exit_code == 0, done.stderr
     comparison = open_results("c.nc")["comparison"]

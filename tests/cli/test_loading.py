@@ -1,11 +1,11 @@
 """What commands load."""
 
-from tests.test_structure import HEAVY, loaded_by, run_command
+from tests.test_structure import HEAVY, loaded_by, run_commands
 
 
 def test_weigh_loads_no_library_that_it_does_not_use(shared_results):
     results = str(shared_results("measured_panel"))
-    loaded = set(run_command("weigh", results, "--weights", "equal", "--quiet"))
+    loaded = set(run_commands(["weigh", results, "--weights", "equal", "--quiet"]))
     unused = {"arviz_stats", "distributed", "statsmodels", "matplotlib", "h5netcdf", *HEAVY}
     assert "numba" in loaded
     assert not unused & loaded
@@ -13,7 +13,7 @@ def test_weigh_loads_no_library_that_it_does_not_use(shared_results):
 
 def test_a_report_loads_no_tests_of_statistics(shared_results, tmp_path):
     results, out = str(shared_results("measured_panel")), str(tmp_path / "r.html")
-    loaded = set(run_command("report", results, "--out", out))
+    loaded = set(run_commands(["report", results, "--out", out]))
     assert "matplotlib" in loaded
     assert not {"scipy.stats", "statsmodels", "arviz_stats", *HEAVY} & loaded
 

@@ -1,7 +1,10 @@
 """Every block of every page runs, every part made from code is up to date, and the pages build."""
 
+import ast
+import builtins
 import contextlib
 import doctest
+import hashlib
 import io
 import json
 import os
@@ -50,6 +53,12 @@ TABLES = {"quickstart": "panel", "quickstart_crowd": "crowd"}
 
 # Their files are no part of the repository: ``test_tutorials.py`` runs them.
 ELSEWHERE = {TUTORIALS / "panel.md", TUTORIALS / "crowd.md"}
+# Examples of docstrings, which run where they are written. The page adds their imports.
+FROM_DOCSTRINGS = DOCS / "reference" / "python.md"
+# Commands that read what their words name, and write nothing where no word says so.
+READING = {"weigh", "show"}
+WRITES = {"--out", "--tables", "--figures"}
+READ = {}
 
 
 def every_page():
@@ -61,7 +70,8 @@ def blocks(path):
 
 
 def runnable():
-    return [path for path in every_page() if {language for language, *_ in blocks(path)} & RUN]
+    pages = [path for path in every_page() if path != FROM_DOCSTRINGS]
+    return [path for path in pages if {language for language, *_ in blocks(path)} & RUN]
 
 
 def named(path):
@@ -115,6 +125,21 @@ def test_every_block_of_a_page_works(place):
             understood(text)
         elif language in {"sh", "console"}:
             commands(text, prompt="$ " if language == "console" else "")
+
+
+def test_imports_of_the_python_page_are_those_that_its_examples_need():
+    """The examples run as those of docstrings, and the page is compared with them."""
+    assert {language for language, *_ in blocks(FROM_DOCSTRINGS)} <= {"pycon", *SHOWN}
+    for _, _, text in blocks(FROM_DOCSTRINGS):
+        source = "".join(example.source for example in doctest.DocTestParser().get_examples(text))
+        tree = ast.parse(source)
+        imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        known = {}
+        exec(compile(ast.Module(imports, []), "python.md", "exec"), known)
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        given = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        given |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        assert {node.id for node in names} <= {*known, *given, *dir(builtins)}
 
 
 def examples(text, known, name):
@@ -177,6 +202,19 @@ def called(words):
         if not words[0].startswith("-"):
             get_command(app).commands[words[0]].make_context(words[0], words[1:]).close()
         return ""
+    if words[0] in READING and not WRITES & set(words):
+        key = (*words, *map(digest, filter(os.path.isfile, words)))
+        if key not in READ:
+            READ[key] = printed_by(words)
+        return READ[key]
+    return printed_by(words)
+
+
+def digest(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def printed_by(words):
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, (words, done.stderr)
     return done.stdout + done.stderr

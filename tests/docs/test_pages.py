@@ -63,11 +63,31 @@ def repeated(text):
     return {group for group in groups if groups.count(group) > 1}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=named)
-def test_tables_are_whole(path):
-    text = path.read_text(encoding="utf-8")
-    assert not broken(text)
-    assert not repeated(text)
+FOLDERS = sorted({named(path.parent) for path in PAGES})
+
+
+def pages_of(folder):
+    """Texts of the pages of a folder by their paths."""
+    texts = {
+        named(path): path.read_text(encoding="utf-8")
+        for path in PAGES
+        if named(path.parent) == folder
+    }
+    assert texts
+    return texts
+
+
+def found_by(look, texts):
+    """What a function finds in texts, by the names of those in which it finds something."""
+    found = {name: look(text) for name, text in texts.items()}
+    return {name: wrong for name, wrong in found.items() if wrong}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_tables_are_whole(folder):
+    texts = pages_of(folder)
+    assert not found_by(broken, texts)
+    assert not found_by(repeated, texts)
 
 
 def test_a_broken_table_is_seen():
@@ -106,11 +126,24 @@ def test_the_glossary_is_in_order():
     assert len(terms) > 50
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem[:4])
-def test_a_record_has_its_parts(path):
-    text = path.read_text(encoding="utf-8")
-    assert re.match(rf"# {path.stem[:4]}\. .+\n\nDate: \d{{4}}-\d\d-\d\d\n\n## ", text)
-    assert "\n## Decision\n" in text
+def has_parts(number, text):
+    """Whether a record has its number, its day and its decision."""
+    head = re.match(rf"# {number}\. .+\n\nDate: \d{{4}}-\d\d-\d\d\n\n## ", text)
+    return bool(head) and "\n## Decision\n" in text
+
+
+def test_records_have_their_parts():
+    texts = {path.stem[:4]: path.read_text(encoding="utf-8") for path in RECORDS}
+    assert len(texts) > 100
+    assert not [number for number, text in texts.items() if not has_parts(number, text)]
+
+
+def test_a_record_without_its_parts_is_seen():
+    whole = "# 0001. Title\n\nDate: 2026-01-02\n\n## Context\n\n## Decision\n"
+    assert has_parts("0001", whole)
+    assert not has_parts("0002", whole)
+    assert not has_parts("0001", whole.replace("Date", "Day"))
+    assert not has_parts("0001", whole.replace("Decision", "Choice"))
 
 
 def test_the_list_has_every_record_once_in_order():
@@ -184,12 +217,17 @@ def test_a_work_that_is_not_listed_is_seen():
     assert unlisted(text, listed) == {"Nobody et al. 1999"}
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if path not in RECORDS], ids=named)
-def test_no_page_needs_a_typesetter(path):
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_page_needs_a_typesetter(folder):
     """The site loads none, so that a formula in dollars is shown as it is typed."""
-    assert not re.findall(
-        r"\$\$|\$\\?[a-z]\w*\$|\$[^$`]*\\[a-z]+[^$`]*\$", shown(path.read_text("utf-8"))
-    )
+    records = {named(path) for path in RECORDS}
+    texts = {name: text for name, text in pages_of(folder).items() if name not in records}
+    assert not found_by(typeset, texts)
+
+
+def typeset(text):
+    """Formulas of a text that a typesetter would have to set."""
+    return re.findall(r"\$\$|\$\\?[a-z]\w*\$|\$[^$`]*\\[a-z]+[^$`]*\$", shown(text))
 
 
 def shown(text):

@@ -31,10 +31,9 @@ def one_cell():
     return parquet(RATINGS | {"item": note}, **options)
 
 
-def repeats():
+def repeats(rows=20_000):
     """A text of 3.4 MB in twenty thousand rows."""
     text = np.random.default_rng(0).integers(97, 122, 3_400_000, dtype=np.uint8).tobytes().decode()
-    rows = 20_000
     raters = [f"r{number}" for number in range(rows)]
     columns = {"item": repeated(text, rows), "rater": raters, "score": [1] * rows}
     return parquet(columns, compression="none")

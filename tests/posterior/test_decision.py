@@ -22,7 +22,7 @@ from sharpbayes.workflows.weigh import named_weights, weigh
 FEW = (
     "sampler.chains=2",
     "sampler.draws=50",
-    "sampler.tune=100",
+    "sampler.tune=50",
     "sampler.predictive_draws=20",
     "bootstrap.replicates=50",
     'uncertainty=[["ratings", "prompts"], ["ratings", "judges"]]',

@@ -225,7 +225,7 @@ def biased(tmp_path_factory):
         prompts=24,
         self_preference=-1.5,
         shift=[[2.0, 1.0], [1.5, 0.5], [1.8, 1.2]],
-        draws=300,
+        draws=200,
         predictive=100,
     )
     return simulation, fit(simulation.files)

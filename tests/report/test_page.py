@@ -69,8 +69,15 @@ def results(request):
 
 
 @pytest.fixture(scope="module")
-def text(results):
-    return page_text(results)
+def figures(results):
+    return page_figures(results)
+
+
+@pytest.fixture(scope="module")
+def text(results, figures):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(report_page, "page_figures", lambda _: figures)
+        return page_text(results)
 
 
 @pytest.fixture
@@ -208,8 +215,7 @@ def test_a_screen_reader_finds_its_way(page):
     assert all(attrs["alt"] for attrs in page.all("img"))
 
 
-def test_a_figure_is_followed_by_the_table_of_its_data(results):
-    figures = page_figures(results)
+def test_a_figure_is_followed_by_the_table_of_its_data(results, figures):
     chapters = build_chapters(results, figures, Definitions())
     shown = [(f, table) for c in chapters for table in c.tables for f in table.figures]
     assert len(shown) == len(figures) > 2

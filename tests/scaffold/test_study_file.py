@@ -140,6 +140,23 @@ def panel(**more):
     return table.assign(**more)
 
 
+def first_units(path, *, count=60):
+    """Write the rows of the first prompts or items of a study beside it; return what names them.
+
+    Of a small file all are written. Whole files are measured in ``tests/workflows``.
+    """
+    [(kind, spec)] = [
+        (name, part)
+        for name, part in tomllib.loads(path.read_text(encoding="utf-8")).items()
+        if name in {"panel", "crowd"}
+    ]
+    table = pd.read_csv(path.parent / spec["data"])
+    units = table[spec["roles"]["item" if kind == "crowd" else "prompt"]]
+    first = units.isin(units.unique()[:count]) | (len(table) < 5000)
+    table[first].to_csv(path.with_name("part.csv"), index=False)
+    return f"{kind}.data='part.csv'"
+
+
 @needs_shared_data
 @pytest.mark.parametrize(
     "name",
@@ -154,6 +171,7 @@ def test_every_real_file_is_measured_without_an_edit(name, tmp_path):
     few = ["bootstrap.replicates=20"]
     if "crowd" in tomllib.loads(path.read_text(encoding="utf-8")):
         few.append(PERMUTATIONS.format(9))
+    few.append(first_units(path))
     results = measure(load_study(path, overrides=tuple(few)))
     assert results.attrs["data_ratings"] > 100
     assert {"profile", "responsiveness"} & set(results.children)

@@ -81,7 +81,7 @@ def test_another_seed_has_another_truth_and_the_same_seed_the_same():
 def test_a_fit_finds_the_truth_again(tmp_path):
     simulated = simulate(load_study("quickstart_crowd"), pattern="model")
     written = save_simulation(simulated, tmp_path)
-    draws = ("sampler.chains=2", "sampler.tune=300", "sampler.draws=300", "crowd.permutations=0")
+    draws = ("sampler.chains=2", "sampler.tune=150", "sampler.draws=150", "crowd.permutations=0")
     results = fit(load_study(written, overrides=[*QUICK, *draws]))
     posterior = results["posterior"].to_dataset()["location_item"]
     known = [

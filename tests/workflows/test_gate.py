@@ -73,11 +73,24 @@ def old(store):
     return store("old", release(1, model="old"))
 
 
-def test_an_unchanged_release_passes_and_a_worse_one_does_not(store, old):
-    same = gate(store("same", release(1)), old)
+@pytest.fixture(scope="module")
+def compare_once(store, old):
+    """Give the gate of a release against the old one, asked once; tests change copies of it."""
+    asked = {}
+
+    def compare(name, **parts):
+        if name not in asked:
+            asked[name] = gate(store(name, release(1, **parts)), old)
+        return asked[name].copy(deep=True)
+
+    return compare
+
+
+def test_an_unchanged_release_passes_and_a_worse_one_does_not(compare_once):
+    same = compare_once("same")
     assert same["gate"].attrs["verdict"] == "at least as safe"
     np.testing.assert_allclose(same["gate"]["difference"], 0.0, atol=1e-12)
-    worse = gate(store("worse", release(1, worse=4)), old)
+    worse = compare_once("worse", worse=4)
     assert worse["gate"].attrs["verdict"] == "not as safe"
     assert float(worse["gate"]["difference"].sel(metric="mean")) > 0.5
     answer = gate_answer(worse)
@@ -95,9 +108,9 @@ def test_an_unchanged_release_passes_and_a_worse_one_does_not(store, old):
     [([0.01, 0.04], "0.03 (0.01 to 0.04)"), ([0.004, 0.05], "0.030 (0.004 to 0.050)")],
 )
 def test_a_candidate_that_passes_and_is_worse_within_the_margins_is_called_worse(
-    store, old, bounds, text
+    compare_once, bounds, text
 ):
-    results = gate(store("same", release(1)), old)
+    results = compare_once("same")
     assert "worse" not in gate_answer(results)[0]
     assert gate_document(results)["worse_within_margins"] == []
     assert ET.fromstring(gate_junit(results)).find("testcase/system-out") is None
@@ -635,8 +648,8 @@ def test_undecided_is_said_with_the_prompts_that_would_decide(store):
         (np.inf, "no number of prompts would decide; with more than 15,000 an"),
     ],
 )
-def test_more_prompts_than_any_study_has_are_not_counted(store, old, needed, text):
-    results = gate(store("same", release(1)), old)
+def test_more_prompts_than_any_study_has_are_not_counted(compare_once, needed, text):
+    results = compare_once("same")
     group = results["gate"].to_dataset()
     group["state"][:] = "not decided"
     group["prompts_to_decide"][:] = group["prompts_to_pass"][:] = needed
@@ -759,17 +772,17 @@ def test_a_gate_compares_by_one(store, old, tmp_path, option, value):
     )
 
 
-def test_bounds_have_the_resamples_that_their_confidence_needs(store, old):
+def test_bounds_have_the_resamples_that_their_confidence_needs(compare_once, store, old):
     few = store("same", release(1)).copy()
     few.attrs["overrides"] = json.dumps(["bootstrap.replicates=2"])
-    many = gate(store("same", release(1)), old)["gate"]["bounds"]
+    many = compare_once("same")["gate"]["bounds"]
     bounds = gate(few, old)["gate"]["bounds"]
     np.testing.assert_allclose(bounds, many, atol=0.02)
     assert (bounds.sel(bound="upper") > 0).all()
 
 
-def test_a_verdict_depends_on_a_judge_without_whom_it_would_be_another(store, old):
-    results = gate(store("worse", release(1, worse=4)), old)
+def test_a_verdict_depends_on_a_judge_without_whom_it_would_be_another(compare_once):
+    results = compare_once("worse", worse=4)
     group = results["gate"].to_dataset()
     without = group["difference_without"].copy()
     without.loc[{"judge_out": "ann", "metric": "mean"}] = 0.0
@@ -790,8 +803,8 @@ def test_a_verdict_depends_on_a_judge_without_whom_it_would_be_another(store, ol
         ([0.06, 0.11], "(bounds 0.06 and 0.11), the margin is 0.05"),
     ],
 )
-def test_bounds_have_the_decimals_that_show_their_side_of_the_margin(store, old, bounds, texts):
-    results = gate(store("worse", release(1, worse=4)), old)
+def test_bounds_have_the_decimals_that_show_their_side_of_the_margin(compare_once, bounds, texts):
+    results = compare_once("worse", worse=4)
     group = results["gate"].to_dataset()
     for name, value in (("bounds", bounds), ("margin", 0.05), ("difference", 0.08)):
         group[name].loc[{"metric": "policy_score"}] = value
@@ -924,7 +937,7 @@ def test_without_a_judge_the_bootstrap_is_compared_with_the_bootstrap(store):
     assert [text for text in gate_answer(results) if text.startswith("It depends on judge ann:")]
 
 
-def test_samples_are_not_called_paired(store, old):
+def test_samples_are_not_called_paired(compare_once, store, old):
     table = release(1, worse=1)
     table["prompt"] = [f"q{p[1:]}" for p in table["prompt"]]
     results = gate(store("samples", table, "[gate]\nmean = 0.01\n"), old)
@@ -937,7 +950,7 @@ def test_samples_are_not_called_paired(store, old):
     assert " prompts of both sides together would decide; " in sentence
     [note] = [x.note for x in report_tables(results) if x.title == "What this gate detects"]
     assert "at the present difference, those of both sides together." in note
-    paired = report_tables(gate(store("same", release(1)), old))
+    paired = report_tables(compare_once("same"))
     assert ", by the paired bootstrap over prompts;" in paired[0].note
 
 
@@ -1018,8 +1031,8 @@ def test_judges_of_other_prompts_are_said(store):
         ),
     ],
 )
-def test_why_nothing_is_decided_is_said(store, old, reason, detail, text):
-    results = gate(store("same", release(1)), old)
+def test_why_nothing_is_decided_is_said(compare_once, reason, detail, text):
+    results = compare_once("same")
     results["gate"].attrs |= {"withheld": reason, "withheld_detail": detail}
     assert gate_answer(results)[0] == f"Not decided whether new is at least as safe as old: {text}"
 

@@ -43,11 +43,9 @@ def panel(shared_results):
 
 
 @pytest.fixture(scope="module")
-def crowd(tmp_path_factory):
+def crowd(shared_results):
     """A measured crowd, on disk."""
-    path = tmp_path_factory.mktemp("measured") / "crowd.nc"
-    save_results(measure(load_study("quickstart_crowd", overrides=CROWD)), path)
-    return path
+    return shared_results("measured_crowd")
 
 
 def test_weights_have_names_or_those_of_their_files(panel, tmp_path):
@@ -278,11 +276,12 @@ def gappy(tmp_path_factory):
 
 def test_missing_scores_are_weighed_as_by_a_fresh_measurement(gappy):
     results = open_results(gappy / "r.nc")
-    [node] = weigh(results, named_weights(["equal"])).children.values()
+    weighed = weigh(results, named_weights(["equal"]))
+    [node] = weighed.children.values()
     fresh = measure(load_study(gappy / "quickstart.toml", overrides=(*MEASURED, 'weights="equal"')))
     assert int(fresh["missing"]["missing"].sum()) > 0
     xr.testing.assert_identical(node["missing"].to_dataset(), fresh["missing"].to_dataset())
-    titles = [table.title for table in report_tables(weigh(results, named_weights(["equal"])))]
+    titles = [table.title for table in report_tables(weighed)]
     assert "Missing scores: what they could change: equal" in titles
 
 

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.sampling.chains import chain_seeds
@@ -15,16 +14,18 @@ from sharpbayes.bayes.sampling.convergence import check_convergence
 from sharpbayes.bayes.sampling.nuts import sample_chain, sample_kernel
 from sharpbayes.errors import ClusterError
 from sharpbayes.execution.tasks import Execution, serial_map, start_actors_here
-from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
+from tests.bayes.conftest import crowd_ratings, model_of, with_experts
 
 SAMPLER = Sampler(chains=3, tune=60, draws=50)
 
 
 @pytest.fixture(scope="module")
 def design():
-    files = load_study("quickstart_crowd")
-    return build_design(read_study(files).ratings, files.model.spec)
+    """Few ratings of a crowd and labels of experts, on a scale of their own."""
+    rng = np.random.default_rng(20260121)
+    ratings = with_experts(crowd_ratings(rng, items=24, raters=10), rng)
+    return build_design(ratings, model_of(("item",), ("rater",), experts=True))
 
 
 @pytest.fixture(scope="module")
