@@ -130,7 +130,8 @@ def _compare_sides(
         candidate_side = _select_side(study, model, option="--model", name="candidate")
     name, against = [*sides.items()][-1]
     with explain_missing(against):
-        reference_study = study if against is candidate else _read_study(against, file, name=name)
+        is_own = name == "candidate"
+        reference_study = study if is_own else _read_study(against, file, name=name)
         reference_side = _select_side(
             reference_study, against_model, option="--against-model", name=name
         )

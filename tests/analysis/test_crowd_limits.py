@@ -95,6 +95,7 @@ def test_check_says_that_a_scale_is_too_long(tmp_path, top, shown):
     assert [table.rows for table in tables] == [
         (
             (
+                "MPA, HM",
                 "40 items for 21 scores: MPA and HM come out too low, and intervals of them and of "
                 "differences may miss",
                 "cut the scale into about five scores",

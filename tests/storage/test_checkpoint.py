@@ -89,7 +89,8 @@ def test_resamples_from_a_checkpoint_are_the_same_to_the_attributes(tmp_path, st
     for _ in range(2):
         with use_map(thread_map, resamples=Checkpoint(tmp_path).resample_map(noted)):
             results.append(measure(files))
-    sets = 1 if study == "quickstart" else 3  # of a crowd: items, raters, single ratings
+    # Of a panel prompts, and again without each judge; of a crowd items, raters, single ratings.
+    sets = 4 if study == "quickstart" else 3
     assert computed[:2] == ["resamples-1-2-0", "resamples-1-2-300"]
     assert len(computed) == len(set(computed)) == 2 * sets  # the second run computes nothing
     first, second = results

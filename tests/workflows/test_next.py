@@ -408,7 +408,7 @@ def test_a_verdict_does_not_wait_for_the_sentences_on_it(fitted, monkeypatch):
     monkeypatch.setattr(next_module, "find_contradictions", lambda _: [Contradiction.MISFIT])
     attrs = plan_next(fitted, costs=PRICES, number=3)["next"].attrs
     assert "basis" not in plain
-    assert attrs["basis"] == "a model that is contradicted"
+    assert attrs["basis"] == "a fitted model that the ratings contradict"
 
 
 def test_the_help_names_the_table_of_prices():
