@@ -47,8 +47,7 @@ class LostOrder:
         judge = "them" if self.together else f"judge {self.judges[0]}"
         if not self.is_open:
             return f"{loss}: the order rests on {'each of them' if are_several else judge}."
-        judge = "one of them" if are_several else judge
-        return f"{loss}; whether the order rests on {judge}, these ratings do not tell."
+        return f"{loss}; chance alone may explain that."
 
 
 def find_lost_orders(

@@ -49,8 +49,8 @@ def light(results):
             ["", "", "a"],
             [False, False, False],
             [
-                "Without judge j3 b is no longer distinguishable from a by tail risk; whether the "
-                "order rests on judge j3, these ratings do not tell."
+                "Without judge j3 b is no longer distinguishable from a by tail risk; chance alone "
+                "may explain that."
             ],
             ("partly", "Without judge j3 b is no longer distinguishable from a by tail risk."),
         ),
@@ -74,7 +74,7 @@ def light(results):
                 "Without judge j3 b is no longer distinguishable from a by tail risk: the order "
                 "rests on judge j3.",
                 "Without any one of judges j1 and j2 b is no longer distinguishable from a by tail "
-                "risk; whether the order rests on one of them, these ratings do not tell.",
+                "risk; chance alone may explain that.",
             ],
             ("no", "Without judge j3 b is no longer distinguishable from a by tail risk."),
         ),
