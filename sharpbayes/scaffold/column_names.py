@@ -23,8 +23,8 @@ ROLES = {
     "score": "score rating label level severity harm value answer harmfulness toxicity judgement "
     "judgment grade annotation",
     "trial": "trial retrial rejudgement rejudgment rerating regrade replicate rep repeat "
-    "repetition iteration attempt",
-    "sample": "sample chunk generation run epoch turn",
+    "repetition iteration",
+    "sample": "sample chunk generation run epoch turn attempt",
     "category": "category type kind topic violation subject",
     "cluster": "cluster scenario behaviour behavior goal story",
     "time": "timestamp time datetime date at",

@@ -78,7 +78,7 @@ def test_numbers_in_words_order_them():
         ("prompt category", "category"),
         ("Harm ratings", "score"),
         ("trial", "trial"),
-        ("attempt_no", "trial"),
+        ("attempt_no", "sample"),
         ("Repetition", "trial"),
         ("replicates", "trial"),
         ("scorer_epoch", "trial"),
