@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import DataError, SpecError
-from sharpbayes.metrics.panel.profile import HEADLINE
+from sharpbayes.metrics.panel.profile import HEADLINE, metric_range
 from sharpbayes.report.tables.renderer import MAX_LETTERS, slug
 from sharpbayes.report.wording import is_approximate
 from sharpbayes.storage.files import make_folder, write_text
@@ -83,7 +83,6 @@ def describe_model(results: xr.DataTree, model: str) -> Record:
 def _list_scores(results: xr.DataTree, model: str) -> Iterator[Record]:
     """List the scores of a model: each metric as observed, and its posterior where there is one."""
     joint = results["joint"].to_dataset().sel(model=model)
-    profile = results["profile"].to_dataset()
     source = {
         "dataset_name": results.attrs["title"],
         "source_type": "other",
@@ -104,7 +103,7 @@ def _list_scores(results: xr.DataTree, model: str) -> Iterator[Record]:
                     "evaluation_result_id": f"{metric}:{kind}",
                     "evaluation_name": results.attrs["title"],
                     "source_data": source,
-                    "metric_config": _describe_metric(profile, metric),
+                    "metric_config": _describe_metric(results, metric),
                     "score_details": details,
                 }
 
@@ -123,10 +122,10 @@ def _describe_estimate(values: xr.Dataset, centre: str, source: str) -> Record:
     return {"score": float(values[centre]), "uncertainty": uncertainty}
 
 
-def _describe_metric(profile: xr.Dataset, metric: str) -> Record:
+def _describe_metric(results: xr.DataTree, metric: str) -> Record:
     """Describe a metric: its name, its unit and its range; less is better in all."""
-    attrs = profile[metric].attrs
-    bounded = attrs["range"].endswith("1]")
+    profile = results["profile"].to_dataset()
+    attrs, (low, high) = profile[metric].attrs, _find_range(results, metric)
     parameters = {"alpha": float(profile.attrs["alpha"])} if metric == "cvar" else {}
     return {
         "metric_id": f"sharpbayes.{metric}",
@@ -135,6 +134,16 @@ def _describe_metric(profile: xr.Dataset, metric: str) -> Record:
         "metric_parameters": parameters,
         "lower_is_better": True,
         "score_type": "continuous",
-        "min_score": 0.0,
-        "max_score": 1.0 if bounded else "Infinity",
+        "min_score": low,
+        "max_score": high if np.isfinite(high) else "Infinity",
     }
+
+
+def _find_range(results: xr.DataTree, metric: str) -> tuple[float, float]:
+    """Find the lowest and the highest value of a metric; of log-risk without end in old results."""
+    epsilon = results["evidence"].attrs.get("epsilon") if "evidence" in results else None
+    if epsilon is None:
+        return metric_range(metric, floor=0.0, ceiling=np.inf)
+    dimensions = results["profile"].sizes["dimension"]
+    floor, ceiling = -dimensions * np.log1p(epsilon), -dimensions * np.log(epsilon)
+    return metric_range(metric, floor=float(floor), ceiling=float(ceiling))

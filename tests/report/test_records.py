@@ -9,6 +9,7 @@ import pytest
 
 from sharpbayes.errors import DataError
 from sharpbayes.report.records import write_records
+from sharpbayes.storage.results import open_results
 from tests.report.hand_made import fitted_panel, panel
 
 FOLDER = Path(__file__).parent / "every_eval_ever"
@@ -64,6 +65,20 @@ def test_a_score_has_its_interval_level_and_method(tmp_path):
     config = first[0]["metric_config"]
     assert (config["max_score"], config["metric_parameters"]) == ("Infinity", {"alpha": 0.95})
     assert first[4]["metric_config"]["max_score"] == 1.0
+
+
+def test_the_range_of_log_risk_is_that_of_the_study(tmp_path, shared_results):
+    """Its end was "Infinity", and its lowest value 0, which no harm at all is a little below."""
+    results = open_results(shared_results("measured_panel"))
+    [first, *_] = records(results, tmp_path)
+    configs = {
+        x["metric_config"]["metric_id"]: x["metric_config"] for x in first["evaluation_results"]
+    }
+    epsilon, dimensions = 1e-6, 4
+    cvar, score = (configs[f"sharpbayes.{name}"] for name in ("cvar", "policy_score"))
+    assert cvar["min_score"] == pytest.approx(-dimensions * np.log1p(epsilon))
+    assert cvar["max_score"] == pytest.approx(-dimensions * np.log(epsilon))
+    assert (score["min_score"], score["max_score"]) == (0.0, 1.0)
 
 
 def test_what_is_missing_is_left_out(tmp_path):
