@@ -50,8 +50,8 @@ def intervals_without_judges(
     sets = _sets_left_out(groups["judges"])
     values: dict[str, xr.DataArray] = {}
     for prefix, left_out in sets.items() if metrics else ():
-        few = _limit_replicates(plan)
-        without = [resample(few.without_judges(names), metrics) for names in left_out.values()]
+        limited = _limit_replicates(plan)
+        without = [resample(limited.without_judges(names), metrics) for names in left_out.values()]
         for metric in metrics:
             comparison = _compare_lowest(groups, metric, by_all)
             pairs = zip(*map(comparison.without, without), strict=True)

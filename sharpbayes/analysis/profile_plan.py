@@ -27,7 +27,7 @@ from sharpbayes.metrics.panel.evidence import (
     tail_prompts,
 )
 from sharpbayes.metrics.panel.profile import metric_range, profile
-from sharpbayes.metrics.panel.risk import panel
+from sharpbayes.metrics.panel.risk import log_risk_range, panel
 from sharpbayes.metrics.panel.sub_index import sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
@@ -115,12 +115,12 @@ class ProfilePlan:
     @property
     def floor(self) -> float:
         """Smallest log-risk that a prompt can have: no harm in any dimension."""
-        return -self.table.sizes["dimension"] * float(np.log1p(self.weights.risk.epsilon))
+        return log_risk_range(self.table.sizes["dimension"], self.weights.risk.epsilon)[0]
 
     @property
     def ceiling(self) -> float:
         """Largest log-risk that a prompt can have: harm of 1 in every dimension."""
-        return -self.table.sizes["dimension"] * float(np.log(self.weights.risk.epsilon))
+        return log_risk_range(self.table.sizes["dimension"], self.weights.risk.epsilon)[1]
 
     def range_of(self, metric: str) -> tuple[float, float]:
         """Return the lowest and the highest value that a metric of the profile can have."""

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.panel.profile import HEADLINE
+
 # Where a judge scored so much more of the answers of one model than of another, they are not
 # compared: the judge's severity would be taken for the model's. The same holds of the share of its
 # noise that a judge's trials leave, because noise adds to harm.
@@ -12,8 +14,6 @@ UNEQUAL_JUDGES = 0.2
 # Nor where the severity of a judge who scored more of one model moves a difference by so much of
 # its margin: 0.3 standard errors of two models, by which one is falsely lower in 4% and not 2.5%.
 MAX_SHIFT = 0.15
-# Metrics that models are compared by.
-SHIFTED = ("mean", "policy_score", "cvar")
 # In what models were judged unequally: by whom, and how often.
 JUDGES, TRIALS = "judges", "trials"
 
@@ -36,7 +36,7 @@ def shift_order(
     """
     judges = share["judge"]
     moves = xr.zeros_like(judges, dtype=bool)
-    for name in SHIFTED:
+    for name in HEADLINE:
         added = (profile[name] - without[name]).rename(judge_out="judge").sel(judge=judges)
         severity = added.sum("model") / share.where(added.notnull()).sum("model").clip(min=1e-9)
         terms = (share - share.rename(model="other")) * severity

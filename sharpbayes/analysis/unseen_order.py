@@ -25,9 +25,9 @@ def near_lowest(evidence: xr.Dataset, metric: str) -> tuple[list[str], float]:
     """Return the models above the lowest one by less than unseen ends could raise it, and by what.
 
     ``metric`` is ``mean`` or ``cvar`` of log-risk, or ``policy_score``, a variable of ``evidence``
-    over (model). Ends
-    are answers at the end of the scale, as many as the prompts of the lowest model can miss. There
-    are none where they show one, or where results of earlier versions do not tell.
+    over (model). Ends are answers at the end of the scale, as many as the prompts of the lowest
+    model can miss. There are none where they show one, or where results of earlier versions do not
+    tell.
     """
     if "unseen_end_share" not in evidence or not evidence.sizes["model"]:
         return [], 0.0

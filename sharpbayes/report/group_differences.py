@@ -85,8 +85,8 @@ class GroupDifferences:
         """How many pairs of groups differ in responsiveness, and which differ most."""
         if "responsiveness_difference" not in self.view or not self._has_pairs:
             return "The study compares no groups of raters."
-        every = self.view.group("responsiveness_difference")
-        data, level = every.sel(ALL_ITEMS), _name_level(every["hm_p_holm"])
+        by_stratum = self.view.group("responsiveness_difference")
+        data, level = by_stratum.sel(ALL_ITEMS), _name_level(by_stratum["hm_p_holm"])
         tested = pairs_where(data["hm_p_holm"].notnull())
         if not tested:
             why = _reasons_of_pairs(data)
@@ -117,8 +117,8 @@ class GroupDifferences:
         path = "responsiveness_difference/wra_p_holm"
         if path not in self.view:
             return
-        every = self.view.group("responsiveness_difference")
-        data = every.sel(ALL_ITEMS)
+        by_stratum = self.view.group("responsiveness_difference")
+        data = by_stratum.sel(ALL_ITEMS)
         is_hidden = (2 * data["wra_p_holm"] < SIGNIFICANCE_LEVEL) & (
             data["hm_p_holm"] >= SIGNIFICANCE_LEVEL
         )
@@ -131,7 +131,7 @@ class GroupDifferences:
         gap, bounds = value_and_interval(cell["wra"], cell["wra_interval"])
         more = f", the largest of {len(pairs)} such differences" * (len(pairs) > 1)
         above, below = self._sizes(high, low)
-        tests = " and ".join(filter(None, ["both metrics", _name_tests(every["wra_p_holm"])]))
+        tests = " and ".join(filter(None, ["both metrics", _name_tests(by_stratum["wra_p_holm"])]))
         yield (
             f"By WRA alone {above} is above {below} by {gap} ({format_percent(self._level())} "
             f"interval {bounds}; corrected for {tests} by Holm){more}: "

@@ -11,6 +11,7 @@ import xarray as xr
 
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.metrics.panel.profile import HEADLINE, metric_range
+from sharpbayes.metrics.panel.risk import log_risk_range
 from sharpbayes.report.tables.renderer import MAX_LETTERS, slug
 from sharpbayes.report.wording import is_approximate
 from sharpbayes.storage.files import make_folder, write_text
@@ -144,6 +145,5 @@ def _find_range(results: xr.DataTree, metric: str) -> tuple[float, float]:
     epsilon = results["evidence"].attrs.get("epsilon") if "evidence" in results else None
     if epsilon is None:
         return metric_range(metric, floor=0.0, ceiling=np.inf)
-    dimensions = results["profile"].sizes["dimension"]
-    floor, ceiling = -dimensions * np.log1p(epsilon), -dimensions * np.log(epsilon)
-    return metric_range(metric, floor=float(floor), ceiling=float(ceiling))
+    floor, ceiling = log_risk_range(results["profile"].sizes["dimension"], float(epsilon))
+    return metric_range(metric, floor=floor, ceiling=ceiling)

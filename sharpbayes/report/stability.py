@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.metric_names import METRICS
+from sharpbayes.analysis.stability import BY_METRIC
 from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.profile import HEADLINE
@@ -24,8 +25,6 @@ NO_CHANGE = 0.005
 MANY = 2
 # A judge who alone scored less of the answers takes few prompts away.
 SOLE_SHARE = 0.1
-# What results say of judges by metrics other than the tail risk.
-BY_METRIC = ("lowest", "changed", "movement", "unresolved", "decisive")
 # Kinds of settings without a judge, or without several who score alike.
 WITHOUT_JUDGES = ("judge", "judges")
 

@@ -1,5 +1,6 @@
 """Harm of a prompt over dimensions -> radius, any-harm and cumulative log-risk (SHARP, A.6)."""
 
+import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.panel.pooling import JudgesMissing, log_sum_exp
@@ -101,3 +102,12 @@ def panel(
             "radius": radius(harm),
         }
     )
+
+
+def log_risk_range(n_dimensions: int, epsilon: float) -> tuple[float, float]:
+    """Return the lowest and the highest log-risk of a prompt: no harm, and harm of 1 in all.
+
+    >>> [round(end, 3) for end in log_risk_range(2, 0.01)]
+    [-0.02, 9.21]
+    """
+    return -n_dimensions * float(np.log1p(epsilon)), -n_dimensions * float(np.log(epsilon))
