@@ -122,8 +122,8 @@ def _limit_replicates(plan: ProfilePlan) -> ProfilePlan:
     spec = plan.study.spec
     replicates = min(spec.bootstrap.replicates, REPLICATES)
     bootstrap = spec.bootstrap.model_copy(update={"replicates": replicates})
-    few = spec.model_copy(update={"bootstrap": bootstrap})
-    return replace(plan, study=replace(plan.study, spec=few))
+    limited = spec.model_copy(update={"bootstrap": bootstrap})
+    return replace(plan, study=replace(plan.study, spec=limited))
 
 
 @dataclass(frozen=True)
