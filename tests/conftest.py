@@ -76,6 +76,17 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def freeze_objects():
+    """Leave what a module of tests has loaded out of later collections of garbage too.
+
+    statsmodels collects it in every correction, which took half a second late in a run.
+    """
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Give the program as a function of its arguments, in an empty folder."""

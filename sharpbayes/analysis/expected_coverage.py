@@ -124,7 +124,9 @@ class Simulation:
             resampled=resampled,
             jackknifed=jackknifed,
             prompts=count_prompts(risk),
+            fewest_prompts=count_prompts(risk),
             tail_prompts=tail_prompts(risk, alpha=self.tail.alpha),
+            alpha=self.tail.alpha,
             ceiling=self.shape.ceiling,
             bootstrap=self.bootstrap,
         ).interval("cvar")

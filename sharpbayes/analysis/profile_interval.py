@@ -22,10 +22,13 @@ from sharpbayes.metrics.stats.intervals import (
     upper_bounds_at,
 )
 from sharpbayes.metrics.stats.labels import stack_arrays
+from sharpbayes.metrics.stats.unseen import unseen_share
 from sharpbayes.spec.study import Bootstrap
 
 # Differences in memory at once: 16 MB.
 BLOCK_VALUES = 2_000_000
+# With a standard error in fewer resamples a studentized interval is that of percentiles.
+MIN_VARIED = 0.5
 # By how much a number of prompts may miss a whole one.
 ROUNDING = 1e-9
 
@@ -39,7 +42,9 @@ class BootstrappedProfile:
         resampled: The same over (replicate, model, ...).
         jackknifed: The same for BCa intervals, each prompt left out in turn.
         prompts: Number of prompts of each model.
+        fewest_prompts: The same, if all counted as much as the one that counts most.
         tail_prompts: Number of prompts that carry the tail of each model.
+        alpha: Level of the tail.
         ceiling: Largest log-risk that a prompt can have.
         bootstrap: Which interval, at which level.
         shared: The metrics on the prompts of both models of a pair, where models have other ones.
@@ -51,7 +56,9 @@ class BootstrappedProfile:
     resampled: xr.Dataset
     jackknifed: xr.Dataset | None
     prompts: xr.DataArray
+    fewest_prompts: xr.DataArray
     tail_prompts: xr.DataArray
+    alpha: float
     ceiling: float
     bootstrap: Bootstrap
     shared: SharedPrompts | None = None
@@ -146,17 +153,32 @@ class BootstrappedProfile:
         return percentile_interval(x, level=level)
 
     def _raise_upper_bound(self, name: str, interval: xr.DataArray) -> xr.DataArray:
-        """Raise the upper bound of a CVaR to the limit where the tail has less than one prompt.
+        """Raise the upper bound of a CVaR to what prompts can miss where its tail has one value.
 
-        It is the largest value then, which no resample exceeds and which has no error. Bounds stay
-        where resamples do not differ: such an interval is missing.
+        m + min(q / (1 - alpha), 1) (limit - m),  m the largest CVaR of a resample
+
+        The tail of the observed prompts, or of most resamples, has no error then, and none shows
+        what lies above m: at most a share q of all prompts does, by
+        :func:`sharpbayes.metrics.stats.unseen.unseen_share`. With less than one prompt in the tail
+        the limit alone bounds it. Bounds stay where resamples do not differ: such an interval is
+        missing.
         """
-        is_single = self.tail_prompts < 1.0 - ROUNDING
-        if name not in profile.CVARS or not bool(is_single.any()):
+        if name not in profile.CVARS:
             return interval
+        limit, is_single = self._limit(name), self.tail_prompts < 1.0 - ROUNDING
+        observed, varied = (
+            data[f"{name}_error"] > ROUNDING * limit for data in (self.observed, self.resampled)
+        )
+        is_tied = is_single | ~observed | (varied.mean("replicate") < MIN_VARIED)
+        if not bool(is_tied.any()):
+            return interval
+        largest = self.resampled[name].max("replicate")
+        above = unseen_share(self.fewest_prompts, error_rate=(1.0 - self.bootstrap.level) / 2.0)
+        reach = (above / (1.0 - self.alpha)).clip(max=1.0).where(~is_single, 1.0)
         lower, upper = (interval.sel(bound=side, drop=True) for side in ("lower", "upper"))
-        unbounded = is_single & (interval["bound"] == "upper") & (lower < upper)
-        return interval.where(~unbounded, self._limit(name)).transpose(*interval.dims)
+        is_raised = is_tied & (interval["bound"] == "upper") & (lower < upper)
+        raised = np.fmax(interval, largest + reach * (limit - largest))
+        return interval.where(~is_raised, raised).transpose(*interval.dims)
 
     def _raise_lower_bound(self, name: str, interval: xr.DataArray) -> xr.DataArray:
         """Raise the lower bound of a CVaR to that of the mean: no tail is below the mean."""

@@ -195,7 +195,9 @@ def test_means_of_equal_models_are_seldom_distinguishable():
             resampled,
             None,
             prompts=risk.count("prompt"),
+            fewest_prompts=risk.count("prompt"),
             tail_prompts=0.05 * risk.count("prompt"),
+            alpha=0.95,
             ceiling=99.0,
             bootstrap=spec,
         )
@@ -314,7 +316,9 @@ def test_observed_differences_are_computed_once(monkeypatch):
         resampled,
         None,
         prompts=prompts,
+        fewest_prompts=prompts,
         tail_prompts=prompts / 20,
+        alpha=0.95,
         ceiling=20.0,
         bootstrap=Bootstrap(),
     )

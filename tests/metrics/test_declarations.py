@@ -99,7 +99,9 @@ def test_the_interval_of_a_cvar_follows_from_its_declaration(monkeypatch):
         resampled,
         None,
         prompts=xr.DataArray([10.0], dims="model"),
+        fewest_prompts=xr.DataArray([10.0], dims="model"),
         tail_prompts=xr.DataArray([0.5], dims="model"),
+        alpha=0.95,
         ceiling=20.0,
         bootstrap=Bootstrap(),
     )

@@ -75,7 +75,9 @@ def bootstrap_profiles(harm: np.ndarray, *, seed: int, replicates: int) -> Boots
         ),
         jackknifed=jackknife(lambda weights: profile(weights=weights), prompts, **options),
         prompts=table["log_risk"].count("prompt"),
+        fewest_prompts=table["log_risk"].count("prompt"),
         tail_prompts=tail_prompts(table["log_risk"], alpha=ALPHA),
+        alpha=ALPHA,
         ceiling=CEILING,
         bootstrap=Bootstrap(replicates=replicates),
     )

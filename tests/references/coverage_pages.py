@@ -71,6 +71,36 @@ def rare_harm_table(rows: list[Row]) -> str:
     return markdown(["world", "prompts", "few carry", *names], lines)
 
 
+def tied_tails_table(rows: list[Row]) -> str:
+    """Coverage of CVaR by the program and by resamples alone, by world and number of prompts."""
+    programs, alone = (
+        [row for row in rows if row["interval"] == kind] for kind in ("program", "studentized")
+    )
+    lines = [
+        [
+            *(program["world"], program["prompts"]),
+            *(percent([program], column) for column in ("shown", "tied", "holds")),
+            percent([resamples], "holds"),
+            *(
+                percent([row], "holds_tied") if row["holds_tied"] else ""
+                for row in (program, resamples)
+            ),
+            *(program["width_tied"], resamples["width_tied"]),
+        ]
+        for program, resamples in zip(programs, alone, strict=True)
+    ]
+    header = (
+        "world",
+        "prompts",
+        "have an interval",
+        "tail of one value",
+        "held",
+        "resamples alone",
+    )
+    tied = (f"tail of one value: {name}" for name in ("held", "resamples alone", "width"))
+    return markdown([*header, *tied, "resamples alone, width"], lines)
+
+
 def rare_gate_table(rows: list[Row]) -> str:
     """Shares of candidates that pass, by the bounds of the program and by resamples."""
     lines = [
@@ -373,6 +403,7 @@ def main() -> None:
             "cvar": coverage_table(coverage, ("cvar",)),
             "levels": coverage_table(coverage, levels),
             "differences": coverage_table(coverage, differences),
+            "tied tails": tied_tails_table(read_rows("tied_tails.csv")),
         },
     )
     rare_gate = rare_gate_table(read_rows("rare_gate.csv"))

@@ -73,6 +73,11 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
         *("sharpbayes/analysis/rare_harm.py", f"{OWN}/rare_harm.py"),
     ),
+    "tied_tails.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
+        *(f"{OWN}/rare_harm.py", f"{OWN}/tied_tails.py"),
+    ),
     "clustered_prompts.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),

@@ -188,9 +188,11 @@ def write_worlds(
     designs: Iterable[tuple[object, ...]],
     header: Sequence[str],
     table: Path,
+    *,
+    studies: int = 1000,
 ) -> None:
     """Write the rows of each design, a world with what else varies, for the studies asked for."""
-    chosen = parse_arguments(table)
+    chosen = parse_arguments(table, studies=studies)
     with chosen.out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)

@@ -6,7 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.references import claims, coverage_bootstrap, named_lowest, prompt_worlds, rare_harm
+from tests.references import (
+    claims,
+    coverage_bootstrap,
+    named_lowest,
+    prompt_worlds,
+    rare_harm,
+    tied_tails,
+)
 
 HERE = Path(__file__).parent
 
@@ -54,6 +61,21 @@ def test_the_study_of_rare_harm_runs():
     [program, alone, *_] = rare_harm.study_world("yes or no, 2%", 30, 50)
     assert program[:4] == ("yes or no, 2%", 30, "mean", "program")
     assert float(program[4]) > float(alone[4])
+
+
+def test_intervals_of_tails_of_one_value_hold_the_truth():
+    rows = [row for row in read_rows("tied_tails.csv") if float(row["tied"]) > 0.05]
+    by = {kind: [r for r in rows if r["interval"] == kind] for kind in ("program", "studentized")}
+    assert len(by["program"]) >= 8
+    for row in by["program"]:
+        assert float(row["holds_tied"]) >= 0.94, row
+    assert min(float(row["holds_tied"]) for row in by["studentized"]) < 0.05
+
+
+def test_the_study_of_tails_of_one_value_runs():
+    program, alone = tied_tails.study_world("never severe", 40, 50)
+    assert program[:3] == ("never severe", 40, "program")
+    assert float(program[6]) > 0.9 > float(alone[6])
 
 
 def test_the_percentile_interval_does_not_hold_a_tail(coverage):
