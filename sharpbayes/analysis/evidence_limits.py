@@ -18,7 +18,7 @@ from sharpbayes.analysis.order_limits import (
     name_cvar,
 )
 from sharpbayes.analysis.prompt_counts import describe_tail, is_repeated, read_prompts
-from sharpbayes.analysis.tail_evidence import is_flat, is_low
+from sharpbayes.analysis.tail_evidence import is_flat, is_low, is_wide, lacks_tail
 from sharpbayes.analysis.tail_remarks import (
     describe_saturation,
     describe_ties,
@@ -71,10 +71,10 @@ def state_limits(
     short_tails = list(_few_prompts(evidence))
     lowest = [*describe_order(evidence), *name_unequal_judges(evidence)]
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
+    narrow = [*narrow, *_wide_tail(evidence, alone=not (short_tails or narrow))]
     means = describe_means(evidence) if short_tails or narrow else []
     limits = [*short_tails, *narrow, *means, *lowest]
     remarks = [
-        *describe_ties(evidence, cvar=name_cvar(evidence), prompts=_count_prompts(evidence)),
         *describe_saturation(evidence, cvar=name_cvar(evidence)),
         *describe_unseen_ends(evidence, cvar=name_cvar(evidence)),
         *(*_one_judge(evidence), *_other_prompts(evidence), *describe_reversed_pairs(evidence)),
@@ -91,7 +91,7 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     An interval that misses lies too low. Of two models only the lower one must have a good one.
     """
     are_enough = bool(has_tail(evidence["tail_prompts"]).all())
-    low = is_low(evidence) | is_flat(evidence)
+    low = lacks_tail(evidence)
     tells_lowest = are_enough and not low[first_lowest(evidence)]
     tells_kept = are_enough and not (low & evidence["admissible"].to_numpy()).any()
     comparable = not is_judged_unequally(evidence)
@@ -156,7 +156,7 @@ def has_narrow_tails(evidence: xr.Dataset) -> bool:
     is_short = not has_tail(evidence["tail_prompts"]).all()
     if is_short or "expected_coverage" not in evidence:
         return is_short
-    return bool((is_low(evidence) | is_flat(evidence)).any())
+    return bool(lacks_tail(evidence).any())
 
 
 def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
@@ -168,6 +168,16 @@ def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
             "resample is higher, so that the bootstrap ends there and says nothing of rarer, worse "
             f"prompts. {_instead(evidence, flat)}"
         )
+
+
+def _wide_tail(evidence: xr.Dataset, *, alone: bool) -> Iterator[str]:
+    """CVaRs of many more prompts than the worst; what else could be said where nothing says so."""
+    wide = is_wide(evidence)
+    if wide.any():
+        start = f"This study {_unknown(evidence)}. " if wide[first_lowest(evidence)] else ""
+        ties = describe_ties(evidence, cvar=name_cvar(evidence), prompts=_count_prompts(evidence))
+        end = f" {_instead(evidence, wide)}" if alone else ""
+        yield f"{start * alone}{ties}{end}"
 
 
 def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:

@@ -78,10 +78,11 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     )
     group = _count_prompts(group, comparison, plan, differences)
     group = count_prompts_without_end(group, upper, resampled, share, plan.weights, prompts=prompts)
-    withheld = reason_to_withhold(comparison, plan)
+    verdict = gate_verdict(bounds, margin)
+    withheld = reason_to_withhold(comparison, plan, group["state"], verdict)
     reason = withheld["withheld"]
     return withhold(group, reason).assign_attrs(
-        verdict=INCONCLUSIVE if reason else gate_verdict(bounds, margin),
+        verdict=INCONCLUSIVE if reason else verdict,
         method="bootstrap",
         unseen_end_share=float(share),
         **withheld,

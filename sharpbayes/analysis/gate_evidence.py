@@ -1,6 +1,7 @@
 """What a comparison of the gate does not carry: why it decides nothing, whatever the bounds are."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 import xarray as xr
@@ -16,6 +17,7 @@ from sharpbayes.analysis.gate_study import (
     Comparison,
 )
 from sharpbayes.analysis.profile_plan import ProfilePlan
+from sharpbayes.analysis.tail_evidence import ties_of_limit
 from sharpbayes.analysis.unequal_judges import (
     UNEQUAL_JUDGES,
     describe_shares,
@@ -23,12 +25,12 @@ from sharpbayes.analysis.unequal_judges import (
     unequal_judges,
 )
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
-from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE
+from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE, INFERIOR
 from sharpbayes.metrics.stats.labels import without_attributes
 
 FEW_PROMPTS, FEW_EFFECTIVE, FEW_ANCHORS = "few prompts", "few effective prompts", "few anchors"
 OTHER_JUDGES, OTHER_TRIALS = "other judges", "other trials"
-SAME_SCORES = "same scores"
+SAME_SCORES, TIED_TAIL = "same scores", "tied tail"
 ROUNDING = 1e-9
 # What sentences call the parts of a comparison.
 PARTS = {
@@ -39,13 +41,18 @@ PARTS = {
 }
 
 
-def reason_to_withhold(comparison: Comparison, plan: ProfilePlan) -> dict[str, str]:
+def reason_to_withhold(
+    comparison: Comparison, plan: ProfilePlan, states: xr.DataArray, verdict: str
+) -> dict[str, str]:
     """Return why no bounds decide anything, as ``withheld`` and ``withheld_detail``; empty if none.
 
     There are fewer than 20 prompts or anchors, counted or by what they weigh; judges scored more of
-    one part than of the one that it is compared with, or more often; or all scores are the same.
+    one part than of the one that it is compared with, or more often; all scores are the same; or
+    prompts tie at the edge of a tail and the verdict, or the ``states`` (metric) that it rests on,
+    takes their mean for that of the worst.
     """
-    reason, detail = next(_reasons(comparison, plan), ("", ""))
+    reasons = chain(_reasons(comparison, plan), _tied_tails(plan, states, verdict))
+    reason, detail = next(reasons, ("", ""))
     return {"withheld": reason, "withheld_detail": detail}
 
 
@@ -64,6 +71,22 @@ def _reasons(comparison: Comparison, plan: ProfilePlan) -> Iterator[tuple[str, s
         yield OTHER_TRIALS, detail
     if comparison.is_identical:
         yield SAME_SCORES, ""
+
+
+def _tied_tails(plan: ProfilePlan, states: xr.DataArray, verdict: str) -> Iterator[tuple[str, str]]:
+    """Which CVaR is of many more prompts than the worst, where a verdict depends on it.
+
+    With ties a CVaR is lower than that of the worst prompts: a candidate passes too easily by its
+    own, and fails too easily by that of the reference.
+    """
+    labels = list(map(str, states["metric"].to_numpy()))
+    if verdict == INFERIOR:
+        labels = [label for label in labels if states.sel(metric=label) == INFERIOR]
+    side = REFERENCE if verdict == INFERIOR else CANDIDATE
+    tied = [label for label in labels if ties_of_limit(plan, label).sel(model=side)]
+    if tied and (verdict != INFERIOR or tied == labels):
+        level = 100 * (1 - plan.weights.tail.alpha)
+        yield TIED_TAIL, f"more than twice the worst {level:.3g}% of {PARTS[side]}"
 
 
 def _describe_other_judges(comparison: Comparison, share: xr.DataArray) -> str:

@@ -5,9 +5,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.expected_coverage import expected_coverage
+from sharpbayes.analysis.limited_metrics import limited_metric, split_label
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.metrics.panel.evidence import counted_answers, has_tail
+from sharpbayes.metrics.panel.evidence import counted_answers, has_tail, is_wide_tail
 from sharpbayes.metrics.panel.least_numbers import ROUNDING
+from sharpbayes.metrics.panel.profile import CVARS
 
 # How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
 COVERAGE_MARGIN = 0.07
@@ -16,8 +18,9 @@ COVERAGE_MARGIN = 0.07
 def measure_tail(plan: ProfilePlan, profile: xr.Dataset) -> xr.Dataset:
     """Return what evidence has of the tails of a plan with this profile, over (model).
 
-    ``tail_prompts``, ``expected_coverage`` of the CVaR interval, ``ceiling``, ``at_ceiling`` and
-    ``flat_tail``: all prompts of the tail have the same log-risk.
+    ``tail_prompts``, ``expected_coverage`` of the CVaR interval, ``ceiling``, ``at_ceiling``,
+    ``flat_tail``: all prompts of the tail have the same log-risk, and ``wide_tail``, that of
+    :func:`ties_at_var`.
     """
     table, cvar, shares = plan.table, profile["cvar"], plan.target_weights()
     counted = counted_answers(table["log_risk"], weights=shares)
@@ -37,23 +40,60 @@ def measure_tail(plan: ProfilePlan, profile: xr.Dataset) -> xr.Dataset:
             "ceiling": ceiling,
             "at_ceiling": cvar >= ceiling * (1 - ROUNDING),
             "flat_tail": profile["var"] == counted.max(plan.dim),
+            "wide_tail": ties_at_var(plan, table["log_risk"]),
         },
         attrs={"level": plan.study.spec.bootstrap.level},
     )
 
 
+def ties_at_var(plan: ProfilePlan, x: xr.DataArray) -> xr.DataArray:
+    """Return whether so many prompts tie at VaR that the CVaR of values is of many more, (...).
+
+    Never by the estimator of Rockafellar and Uryasev, which counts a part of the ties.
+    """
+    tail = plan.weights.tail
+    is_wide = is_wide_tail(x, alpha=tail.alpha, weights=plan.target_weights())
+    return is_wide & (tail.estimator == "inclusive")
+
+
+def ties_of_limit(plan: ProfilePlan, label: str) -> xr.DataArray:
+    """Return the models whose CVaR that a limit or margin is about has such ties, over (model).
+
+    False where it is about no CVaR; of the worst dimension where that of any has.
+    """
+    _, name = split_label(label)
+    metric = limited_metric(label)
+    if metric not in CVARS:
+        return xr.zeros_like(plan.tail_prompts, dtype=bool)
+    is_wide = ties_at_var(plan, plan.table[CVARS[metric]])
+    if "dimension" not in is_wide.dims:
+        return is_wide
+    return is_wide.sel(dimension=name, drop=True) if name else is_wide.any("dimension")
+
+
 def tells_tail(plan: ProfilePlan, profile: xr.Dataset) -> xr.DataArray:
     """Return the models of which the prompts of a plan tell the tail, over (model).
 
-    It has five prompts or more that are not all alike, and in simulated studies its interval holds
-    the truth often enough.
+    It has five prompts or more that are not all alike and not many more than the level says, and in
+    simulated studies its interval holds the truth often enough.
     """
     enough = has_tail(plan.tail_prompts)
     if not bool(enough.any()):
         return enough  # a simulation takes seconds
     tail = measure_tail(plan, profile)
-    is_supported: xr.DataArray = enough & ~(is_low(tail) | is_flat(tail))
+    is_supported: xr.DataArray = enough & ~lacks_tail(tail)
     return is_supported
+
+
+def lacks_tail(evidence: xr.Dataset) -> NDArray[np.bool_]:
+    """Return the models whose CVaR is not told by prompts that are enough in number."""
+    return is_low(evidence) | is_flat(evidence) | is_wide(evidence)
+
+
+def is_wide(evidence: xr.Dataset) -> NDArray[np.bool_]:
+    """Return the models whose CVaR is the mean of many more prompts than the worst ones."""
+    wide: NDArray[np.bool_] = evidence["wide_tail"].to_numpy().astype(bool)
+    return wide
 
 
 def is_low(evidence: xr.Dataset) -> NDArray[np.bool_]:

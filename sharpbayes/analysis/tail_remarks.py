@@ -7,26 +7,17 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.limited_metrics import split_label
+from sharpbayes.analysis.tail_evidence import is_wide
 from sharpbayes.analysis.unseen_order import rise_by_ends
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.evidence import has_tail
 
-# A tail with ties is named where it has so many times its share of the prompts, and prompts more.
-WIDE_TAIL, MORE_PROMPTS = 2.0, 3
 
-
-def describe_ties(evidence: xr.Dataset, *, cvar: str, prompts: NDArray[np.int64]) -> Iterator[str]:
-    """Yield which tails are much larger than their level says: prompts tie at the quantile."""
-    if evidence.attrs["estimator"] != "inclusive":
-        return
-    level = 1 - evidence.attrs["alpha"]
-    meant = level * prompts
+def describe_ties(evidence: xr.Dataset, *, cvar: str, prompts: NDArray[np.int64]) -> str:
+    """Return which CVaRs are of many more prompts than their level says, which tie at VaR."""
+    level, wide = 1 - evidence.attrs["alpha"], is_wide(evidence)
     # Of repeated answers each counts as its share of a prompt; of a target population by weight.
     size = evidence["tail_mass"] * prompts
-    wide = (size >= np.maximum(WIDE_TAIL * meant, meant + MORE_PROMPTS)).to_numpy()
-    wide &= ~evidence["flat_tail"].to_numpy()  # said of itself
-    if not wide.any():
-        return
     largest = int(evidence["tail_mass"].where(wide, 0.0).to_numpy().argmax())
     model = evidence["model"][largest].item()
     count, total = round(float(size[largest])), round(float(prompts[largest]))
@@ -35,7 +26,7 @@ def describe_ties(evidence: xr.Dataset, *, cvar: str, prompts: NDArray[np.int64]
         part = f"{float(evidence['tail_mass'][largest]):.0%} of the target population"
     names = [name for name in evidence["model"].to_numpy()[wide] if name != model]
     others = f" The same holds of {join_names(names)}." if names else ""
-    yield (
+    return (
         f"Prompts tie at the edge of the tail: {cvar} of {model} is the mean of {part}, not of "
         f"the worst {100 * level:.3g}%.{others} "
         'With `tail.estimator = "rockafellar-uryasev"` in the weights it is that of the worst '
@@ -97,23 +88,30 @@ def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     )
 
 
-def describe_categories(tolerance: xr.Dataset) -> Iterator[str]:
-    """Yield which categories have a limit on a tail that their prompts do not tell."""
-    categories: dict[tuple[str, ...], list[str]] = {}
+def describe_untold_limits(tolerance: xr.Dataset) -> Iterator[str]:
+    """Yield which categories and dimensions have a limit on a tail that their prompts do not tell.
+
+    Prompts of a category may be too few. In a dimension prompts tie at the edge of the tail.
+    """
+    untold: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for label in map(str, tolerance["threshold"].to_numpy()):
         is_told = tolerance["tells_tail"].sel(threshold=label).to_numpy()
+        kind, name = split_label(label)
         models = tuple(map(str, tolerance["model"].to_numpy()[~is_told]))
         if models:
-            categories.setdefault(models, []).append(split_label(label)[1])
-    for models, names in categories.items():
+            untold.setdefault((kind, models), []).append(name)
+    for (kind, models), names in untold.items():
         is_every = len(models) == tolerance.sizes["model"]
         of_models = "" if is_every else f" of {join_names(models)}"
         its, limit = ("its", "its limit is") if len(names) == 1 else ("their", "their limits are")
         tail = f"{its} tail{'s' * (len(names) > 1)}"
-        yield (
-            f"The prompts of {join_names(names)} do not tell {tail}{of_models}: {limit} not called "
-            f"kept{' there' * (not is_every)}."
-        )
+        start = f"The prompts of {join_names(names)} do not tell {tail}{of_models}"
+        if kind == "dimension":
+            start = (
+                f"Prompts tie at the edge of the tail of harm, {join_names(names)}{of_models}, so "
+                "that its CVaR is the mean of many more than the worst"
+            )
+        yield f"{start}: {limit} not called kept{' there' * (not is_every)}."
 
 
 def _count_saturated(evidence: xr.Dataset) -> str:

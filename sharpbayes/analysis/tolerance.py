@@ -14,7 +14,7 @@ from sharpbayes.analysis.limited_metrics import (
 )
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.analysis.tail_evidence import tells_tail
+from sharpbayes.analysis.tail_evidence import tells_tail, ties_of_limit
 from sharpbayes.analysis.tolerance_evidence import exceeded_limits, kept_limits
 from sharpbayes.analysis.unseen_ends import end_rise, unseen_end_share
 from sharpbayes.metrics.panel.comparison import admissible, verdicts
@@ -71,7 +71,7 @@ def tolerance_group(
     ``verdict``. A model is admissible where every upper bound is within its limit, and not where a
     lower bound is beyond. Where resamples do not differ, bounds contain what so many prompts can
     miss. ``tells_tail (model, threshold)`` is False where a limit is about a category whose own
-    prompts do not tell its tail.
+    prompts do not tell its tail, or about a dimension where prompts tie at the edge of it.
 
     Where no answer of a model is at the end of the scale, ``unseen_end_rise (model, threshold)`` is
     added to the upper bounds of log-risk, by :func:`sharpbayes.metrics.stats.unseen.raise_bounds`:
@@ -98,7 +98,7 @@ def tolerance_group(
         "bounds": bounds.transpose(*over_models, "bound"),
         "other_prompts_shift": shift.transpose(*over_models),
         **{str(name): array.transpose(*over_models) for name, array in ends.items()},
-        "tells_tail": _tell_tails(by_category, values).transpose(*over_models),
+        "tells_tail": _tell_tails(plan, by_category, values).transpose(*over_models),
     }
     table = xr.Dataset(columns)
     kept, exceeded = kept_limits(table), exceeded_limits(table)
@@ -197,15 +197,26 @@ def _is_bound_by_resamples(bootstrapped: BootstrappedProfile, metric: str) -> xr
     return varies
 
 
-def _tell_tails(by_category: Resampled, values: xr.DataArray) -> xr.DataArray:
+def _have_own_tails(plan: ProfilePlan, values: xr.DataArray) -> xr.DataArray:
+    """Whether CVaRs of dimensions with a limit are of the worst prompts, over (..., threshold)."""
+    labels = [str(label) for label in values["threshold"].to_numpy()]
+    is_own = xr.ones_like(values, dtype=bool)
+    for label in labels:
+        if split_label(label)[0] == "dimension":
+            is_own &= (values["threshold"] != label) | ~ties_of_limit(plan, label)
+    return is_own
+
+
+def _tell_tails(plan: ProfilePlan, by_category: Resampled, values: xr.DataArray) -> xr.DataArray:
     """Whether a category tells the tail that a limit on it is about, over (..., threshold).
 
-    True of limits on all prompts: their tail is that of the group ``evidence``.
+    True of limits on CVaR of all prompts: their tail is that of the group ``evidence``. A limit on
+    a dimension is supported unless prompts tie at the edge of its tail.
     """
-    is_supported = xr.ones_like(values, dtype=bool)
-    for name, (plan, bootstrapped) in by_category.items():
+    is_supported = _have_own_tails(plan, values)
+    for name, (part, bootstrapped) in by_category.items():
         is_about = is_supported["threshold"] == f"category {name}"
-        is_supported &= ~is_about | tells_tail(plan, bootstrapped.observed)
+        is_supported &= ~is_about | tells_tail(part, bootstrapped.observed)
     return is_supported
 
 

@@ -14,6 +14,7 @@ from sharpbayes.analysis.gate_evidence import (
     OTHER_JUDGES,
     OTHER_TRIALS,
     SAME_SCORES,
+    TIED_TAIL,
 )
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
@@ -44,6 +45,9 @@ WITHHELD = {
     "a judge would be taken for that of a model",
     OTHER_TRIALS: "what is compared was not scored equally often ({}), and fewer trials have more "
     "noise, which adds to harm",
+    TIED_TAIL: "prompts tie at the edge of a tail that has a margin, so that its CVaR is the mean "
+    'of {}; with `tail.estimator = "rockafellar-uryasev"` in the weights it is that of the worst '
+    "alone",
     SAME_SCORES: "all scores that are compared are the same, as those of a release and of its copy",
 }
 

@@ -40,7 +40,7 @@ VARIABLES = """
   group, unsafe: number: labelled_items
   model: number: at_ceiling ceiling effective_prompts expected_coverage flat_tail
     needs_policy_score prompts saturated_share saturated_tail saturated_tail_share tail_mass
-    tail_prompts top_share unseen_end_rise unseen_end_share
+    tail_prompts top_share unseen_end_rise unseen_end_share wide_tail
   model, other: number: identical tied
 /harshness_difference
   group: number: raters

@@ -73,6 +73,12 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
         *("sharpbayes/analysis/rare_harm.py", f"{OWN}/rare_harm.py"),
     ),
+    "ties_at_var.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/evidence_limits.py", "sharpbayes/analysis/tail_evidence.py"),
+        *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_evidence.py"),
+        f"{OWN}/ties_at_var.py",
+    ),
     "tied_tails.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),

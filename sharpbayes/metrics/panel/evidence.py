@@ -8,6 +8,8 @@ from sharpbayes.metrics.panel.tail import Weights, unit_weights, value_at_risk
 from sharpbayes.metrics.stats.clusters import cluster_codes, sum_clusters
 from sharpbayes.metrics.stats.ranks import are_equal
 
+# A tail with ties is wide where it has so many times its share of the prompts, and prompts more.
+WIDE_TAIL, MORE_PROMPTS = 2.0, 3.0
 # A model with less than this share of the prompts of others may have easier or harder ones.
 FEW_SHARED = 0.95
 
@@ -171,6 +173,47 @@ def tail_prompts(
     return number
 
 
+def tail_mass(
+    x: xr.DataArray, var: xr.DataArray, *, weights: Weights | None = None
+) -> xr.DataArray:
+    """Return the share of answers at or above VaR, by their weight.
+
+    Values are over (..., prompt[, sample]), VaR and the result, in [0, 1], over (...). It is more
+    than 1 - alpha where prompts tie at VaR. Missing answers are left out; NaN without any.
+    ``weights`` are those of :func:`sharpbayes.metrics.panel.tail.value_at_risk`.
+
+    Source: none; P(L >= VaR) of SHARP, Eq. 26.
+
+    >>> float(tail_mass(xr.DataArray([1.0, 2.0, 2.0, 3.0], dims="prompt"), xr.DataArray(2.0)))
+    0.75
+    """
+    return _share_of_answers(counted_answers(x, weights=weights) >= var, x, weights)
+
+
+def is_wide_tail(x: xr.DataArray, *, alpha: float, weights: Weights | None = None) -> xr.DataArray:
+    """Return whether many more prompts are at or above VaR than 1 - alpha, and are not all alike.
+
+    m >= max(2 (1 - alpha), 1 - alpha + 3 / n),  m the share of answers at or above VaR
+
+    E[L | L >= VaR] is the mean of a share m of n prompts then, and not of the worst 1 - alpha.
+    Values are over (..., prompt[, sample]), the result over (...); False without values.
+    ``weights`` are those of :func:`sharpbayes.metrics.panel.tail.value_at_risk`.
+
+    Source: none; Rockafellar and Uryasev 2002 for the CVaR that divides the atom at VaR.
+
+    >>> x = xr.DataArray([0.0] * 98 + [1.0, 5.0], dims="prompt")  # VaR is 0, CVaR the mean of all
+    >>> bool(is_wide_tail(x, alpha=0.95)), bool(is_wide_tail(x, alpha=0.99))
+    (True, False)
+    """
+    dim = [name for name in ("prompt", "sample") if name in x.dims]
+    var = value_at_risk(x, alpha=alpha, dim=dim, weights=weights)
+    number = count_prompts(x, weights=weights)
+    meant = (1.0 - alpha) * number
+    size = tail_mass(x, var, weights=weights) * number
+    is_wide = (size >= WIDE_TAIL * meant) & (size >= meant + MORE_PROMPTS)
+    return is_wide & (counted_answers(x, weights=weights).max(dim) > var)
+
+
 def is_saturated(harm: xr.DataArray, *, epsilon: float) -> xr.DataArray:
     """Return whether harm in [0, 1] lies at the end of the scale, 1 - h <= epsilon; not if missing.
 
@@ -209,7 +252,7 @@ def saturation(
     (0.25, 1)
     """
     in_tail = counted_answers(log_risk, weights=weights) >= var
-    mass = _share_of_answers(in_tail, log_risk, weights)
+    mass = tail_mass(log_risk, var, weights=weights)
     if weights is not None:
         counts = counted_answers(xr.ones_like(log_risk), weights=weights)
         harm = harm.where(counts.notnull())
