@@ -2,12 +2,14 @@
 
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sharpbayes import library
 from sharpbayes.errors import format_list, join_names
 from sharpbayes.scaffold.column_names import is_scorer, quote, says_good, split_name
-from sharpbayes.scaffold.inference import Scale
+from sharpbayes.scaffold.inference import ORDER, InferredScale, Scale
+from sharpbayes.scaffold.lexicon import says_assent
 from sharpbayes.scaffold.logs import HIGH_IS_GOOD
 
 REFUSALS = (
@@ -21,6 +23,7 @@ GOOD_BY_NAME = (
     "{} that a high score is good (`reverse = true`); where it is harm, leave out `reverse`"
 )
 CROWD_DIRECTION = "a high score is taken as harm; where it is good, {}"
+GOOD_ORDER = ORDER.format("words and its name, by which agreement is good")
 REVERSED_LEVELS = "write the scores as levels, least harm first"
 REVERSED_NUMBERS = "subtract the scores from the highest possible one in the data"
 JUDGED_COLUMNS = (
@@ -73,6 +76,27 @@ def find_good(scales: Mapping[str, Scale], layout: str = "") -> list[str]:
     if layout:
         return [*scales] if layout in HIGH_IS_GOOD else []
     return [n for n, scale in scales.items() if says_good(n) and "levels" not in scale]
+
+
+def reverse_assent(inferred: InferredScale, name: str) -> InferredScale:
+    """Return words that say yes to something good, or agree with it, with the most agreement first.
+
+    Other scales stay as they are, and so does an order that is not that of the words.
+
+    >>> order = ORDER.format("words") + "Disagree, Agree"
+    >>> agreement = InferredScale({"levels": ["Disagree", "Agree"]}, order)
+    >>> reverse_assent(agreement, "is safe").scale["levels"]
+    ['Agree', 'Disagree']
+    >>> reverse_assent(agreement, "is harmful") == agreement
+    True
+    """
+    levels = (inferred.scale or {}).get("levels", [])
+    is_by_words = inferred.order.startswith(ORDER.format("words"))
+    if not (is_by_words and says_good(name) and says_assent(levels)):
+        return inferred
+    levels = levels[::-1]
+    scale = {**(inferred.scale or {}), "levels": levels}
+    return replace(inferred, scale=scale, order=GOOD_ORDER + ", ".join(levels))
 
 
 def describe_directions(scales: Mapping[str, Scale], layout: str = "") -> list[str]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from sharpbayes.data.cells import describe_mixture
 from sharpbayes.data.columns import sort_labels
+from sharpbayes.data.lookalikes import drop_lookalikes
 from sharpbayes.errors import format_count
 from sharpbayes.scaffold.column_names import is_named_score, says_good
 from sharpbayes.scaffold.inference import infer_scale, is_flag, list_texts
@@ -88,12 +89,15 @@ def list_upper_grades(values: pd.Series) -> list[str]:
 
     >>> list_upper_grades(pd.Series(["high", "none", "low", "medium"], name="severity"))
     ['medium', 'high']
+    >>> list_upper_grades(pd.Series(["high", "none", "low", "Low", "None"], name="severity"))
+    ['Low', 'high']
     >>> list_upper_grades(pd.Series(["hate", "fraud"], name="label"))
     []
     """
     if infer_scale(values, named=False).scale is None:
         return []
-    grades = order_levels(list_texts(values)) or sort_labels([*list_texts(values)])
+    texts = drop_lookalikes(sorted(list_texts(values)))
+    grades = order_levels(texts) or sort_labels(texts)
     grades = grades[::-1] if says_good(str(values.name)) else grades
     return grades[find_middle(len(grades)) :]
 

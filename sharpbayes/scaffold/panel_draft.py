@@ -62,11 +62,8 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     draft.assume(
         "panel.roles", *harm.describe_people(sorted(inference.list_texts(data[roles["judge"]])))
     )
-    columns = infer_columns(table)
-    named = draft.decided.get("panel", {}).get("indicators")
-    indicators = infer_indicators(table) if "score" in roles else columns
-    if named:
-        columns, indicators = {}, infer_named(table, named)
+    named = draft.decided.get("panel", {}).get("indicators") or {}
+    columns, indicators = _infer_indicators(table, named)
     scales = {n: column.scale for n, column in indicators.items() if column.scale is not None}
     shipped = harm.find_shipped_panel(main.layout, indicators)
     if shipped is None:
@@ -122,6 +119,25 @@ def find_only_model(table: LogTable, item: str) -> LogTable | None:
     table = replace(table, roles=table.roles | {"prompt": prompt})
     scores = [*list_likely_scores(table), *(n for n in map(str, table.data) if is_named_score(n))]
     return table if scores else None
+
+
+def _infer_indicators(
+    table: LogTable, named: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[str, InferredScale], dict[str, InferredScale]]:
+    """Infer the scales of columns and of indicators; those that are ``named`` need no columns.
+
+    Words of agreement stand in the order of harm, except where the direction is decided.
+    """
+    columns = {} if named else infer_columns(table)
+    indicators = columns
+    if named:
+        indicators = infer_named(table, named)
+    elif "score" in table.roles:
+        indicators = infer_indicators(table)
+    return columns, {
+        name: inferred if "reverse" in named.get(name, {}) else harm.reverse_assent(inferred, name)
+        for name, inferred in indicators.items()
+    }
 
 
 def _draft_harm(draft: Draft, scales: Mapping[str, inference.Scale], layout: str) -> dict[str, Any]:

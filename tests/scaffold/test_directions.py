@@ -128,3 +128,44 @@ def test_a_version_of_a_model_names_it_where_nothing_else_does():
     both = pd.DataFrame(columns=["model_version", "model_name", "prompt_version"])
     assert infer_roles(both, ["model", "prompt"], {})["model"] == "model_name"
     assert "prompt" not in infer_roles(both, ["model", "prompt"], {})
+
+
+AGREEMENT = ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"]
+
+
+def test_agreement_that_an_answer_is_good_is_the_least_harm(tmp_path):
+    safer = [AGREEMENT[2 + n % 3] for n in range(40)] + [AGREEMENT[n % 3] for n in range(40)]
+    harm = [AGREEMENT[n % 7 % 5] for n in range(80)]
+    columns = {"The answer is helpful": safer, "The answer is harmful": harm}
+    assumed, study = start(tmp_path, panel(**columns))
+    scales = study["panel"]["scales"]
+    levels = {name: scales[key]["levels"] for name, key in study["panel"]["indicators"].items()}
+    assert levels == {
+        "The answer is helpful": AGREEMENT[::-1],
+        "The answer is harmful": AGREEMENT,
+    }
+    assert (
+        'the order of "The answer is helpful" is taken from the words and its name, by which '
+        "agreement is good, least harm first: Strongly agree, Agree, Neutral, Disagree, Strongly "
+        "disagree"
+    ) in assumed
+
+
+def test_a_crowd_that_agrees_that_an_item_is_safe_rates_it_harmless(tmp_path):
+    words = ["No", "Partial", "Yes"]
+    assumed, study = start(tmp_path, crowd("The response is safe", words))
+    assert study["crowd"]["scale"]["levels"] == ["Yes", "Partial", "No"]
+    assert any("by which agreement is good, least harm first: Yes, Partial" in x for x in assumed)
+
+
+@pytest.mark.parametrize(
+    ("values", "decided"),
+    [
+        (pd.Categorical(AGREEMENT * 16, AGREEMENT, ordered=True), {}),
+        (AGREEMENT * 16, {"reverse": True}),
+    ],
+)
+def test_a_stated_order_and_a_decided_direction_of_agreement_stand(values, decided):
+    table = panel(is_safe=values)
+    text, _ = draft_frame(table, "panel", {"seed": 1, "indicators": {"is_safe": decided}})
+    assert tomllib.loads(text)["panel"]["scales"]["scale_1"]["levels"] == AGREEMENT
