@@ -21,6 +21,7 @@ from sharpbayes.scaffold.column_names import (
 )
 from sharpbayes.scaffold.lexicon import order_by_number, order_levels
 from sharpbayes.scaffold.number_codes import STEPS, find_step, parse_numbers, split_codes
+from sharpbayes.spec.files import BY_APPEARANCE
 from sharpbayes.spec.scales import BinnedScale, OrdinalScale
 
 Scale = dict[str, Any]
@@ -199,7 +200,7 @@ def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
     }
     source, levels = next(((name, words) for name, words in orders.items() if words), ("", texts))
     listed = ", ".join(levels)
-    order = f"is not known: {listed} is how they first appear; put the least harm first"
+    order = f"is not known: {listed} {BY_APPEARANCE}"
     if source:
         order = ORDER.format(source) + listed
     return InferredScale({"kind": "categorical", "levels": levels}, order)
