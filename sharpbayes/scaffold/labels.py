@@ -118,6 +118,9 @@ def choose_labels(
 
     >>> choose_labels([LabelColumn("unsafe")], ["0", "1"])[0]
     {'from': 'item', 'column': 'unsafe'}
+    >>> texts = [choose_labels([], scores)[1] for scores in (["no", "yes"], ["0", "1", "2"])]
+    >>> [text.partition(", so")[0][56:] for text in texts]
+    ['do, by a score of yes', 'do, by a score of 1 or worse']
     """
     usable = [column for column in columns if column.is_usable]
     for column in sorted(usable, key=lambda column: column.is_graded):
@@ -127,10 +130,11 @@ def choose_labels(
         unsafe = {"unsafe": [*column.unsafe]} if column.is_graded else {}
         return {"from": "item", "column": column.name} | unsafe, assumption
     cut = find_middle(len(scores))
+    unsafe_score = f"{scores[cut]} or worse" if scores[cut + 1 :] else scores[cut]
     problems = "; ".join(f'"{column.name}" {column.problem}' for column in columns)
     assumption = (
         f"no column says which items are unsafe{problems and f' ({problems})'}: the other raters "
-        f"do, by a score of {scores[cut]} or worse, so that groups are not compared with each "
+        f"do, by a score of {unsafe_score}, so that groups are not compared with each "
         "other; experts' labels are better"
     )
     return {"from": "crowd", "cut": cut}, assumption
