@@ -17,18 +17,6 @@ def fold_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def drop_lookalikes(texts: Iterable[str]) -> list[str]:
-    """Return texts without those that differ from an earlier one in what the eye does not see.
-
-    >>> drop_lookalikes(["Low", "high", "low"])
-    ['Low', 'high']
-    """
-    first: dict[str, str] = {}
-    for text in texts:
-        first.setdefault(fold_text(text), text)
-    return [*first.values()]
-
-
 # The last character of four hexadecimal digits.
 BMP = 0xFFFF
 # Letters of other alphabets, and below them the Latin ones that they look like.

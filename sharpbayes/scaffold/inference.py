@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from sharpbayes.data.columns import sort_labels
-from sharpbayes.data.lookalikes import drop_lookalikes
 from sharpbayes.errors import DataError, format_list, join_names
 from sharpbayes.scaffold.column_names import (
     MEASURES,
@@ -19,7 +18,7 @@ from sharpbayes.scaffold.column_names import (
     says_good,
     split_name,
 )
-from sharpbayes.scaffold.lexicon import order_by_number, order_levels
+from sharpbayes.scaffold.lexicon import drop_lookalikes, order_by_number, order_levels
 from sharpbayes.scaffold.number_codes import STEPS, find_step, parse_numbers, split_codes
 from sharpbayes.spec.files import BY_APPEARANCE
 from sharpbayes.spec.scales import BinnedScale, OrdinalScale

@@ -10,11 +10,10 @@ import pandas as pd
 
 from sharpbayes.data.cells import describe_mixture
 from sharpbayes.data.columns import sort_labels
-from sharpbayes.data.lookalikes import drop_lookalikes
 from sharpbayes.errors import format_count
 from sharpbayes.scaffold.column_names import is_named_score, says_good
 from sharpbayes.scaffold.inference import infer_scale, is_flag, list_texts
-from sharpbayes.scaffold.lexicon import order_levels
+from sharpbayes.scaffold.lexicon import drop_lookalikes, order_levels
 
 SAFETY = {"safe", "unsafe"}
 LABELS = re.compile("gold|unsafe|expert|truth|label")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from sharpbayes.data.lookalikes import drop_lookalikes
+from sharpbayes.data.lookalikes import fold_text
 
 # A line is a scale, `<` stands between its steps, and words with `|` mean the same step.
 LADDERS = """
@@ -112,6 +112,18 @@ def says_assent(levels: Sequence[str]) -> bool:
     ladders = [ladder for ladder in _LADDERS if ladder.keys() & ASSENTS]
     steps = ([ladder.get(word, -1) for word in words] for ladder in ladders)
     return any(places[0] >= 0 and places == sorted(places) for places in steps if places)
+
+
+def drop_lookalikes(texts: Iterable[str]) -> list[str]:
+    """Return texts without those that differ from an earlier one in what the eye does not see.
+
+    >>> drop_lookalikes(["Low", "high", "low"])
+    ['Low', 'high']
+    """
+    first: dict[str, str] = {}
+    for text in texts:
+        first.setdefault(fold_text(text), text)
+    return [*first.values()]
 
 
 def order_by_number(texts: Iterable[str]) -> list[str] | None:
