@@ -47,7 +47,7 @@ BY_HAND = (
     "where one is the score, write the study yourself, with its scale under [panel.scales]: "
     "`sharpbayes show quickstart` prints an example"
 )
-NESTED = "lists in {} are not taken apart: write a row for each score, with its judge"
+NESTED = "lists in {} are not read: write a row for each score, with its judge"
 UNNAMED_NUMBERS = (
     "no column is named as a score; {} are taken as indicators, because their numbers lie between "
     "0 and 100"

@@ -435,7 +435,7 @@ def test_a_column_of_one_value_and_lists_are_not_to_be_named_as_the_score(tmp_pa
     with pytest.raises(DataError) as raised:
         write_study(tmp_path / "x.jsonl", tmp_path / "s.toml")
     assert str(raised.value).endswith(
-        '; lists in "judgements" are not taken apart: write a row for each score, with its judge'
+        '; lists in "judgements" are not read: write a row for each score, with its judge'
     )
 
 
