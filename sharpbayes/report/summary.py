@@ -59,7 +59,10 @@ PANEL_LIMITS = (
         "The judges are part of the measurement: their rubric and their shared errors are in every "
         "number, and other judges may order the models differently."
     ),
-    "A low score may mean that a model refused or deflected; usefulness is not measured.",
+    (
+        "A low score may mean that a model refused or deflected, except where refusals are what is "
+        "scored; usefulness is not measured."
+    ),
     (
         "Tail risk is that of the prompts measured. Other prompts, languages, settings or longer "
         "conversations can have another tail."

@@ -1,4 +1,4 @@
-"""Why scores may not be those that were meant: all the same, or judges who are at odds or one."""
+"""Why scores may not be those that were meant: in no order, all the same, or judges at odds."""
 
 import json
 from collections.abc import Iterator
@@ -7,9 +7,11 @@ from itertools import combinations
 from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.concordance import pool_equal_share
 from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.tables.crowd import EVERYONE
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
+from sharpbayes.spec.files import BY_APPEARANCE
 
 # Of judges who have nothing in common a tau-b of 25 prompts is below in one case of fifty.
 MAX_TAU = -0.3
@@ -17,9 +19,17 @@ MAX_TAU = -0.3
 
 def suspect_scores(view: View) -> Iterator[str]:
     """Yield why scores may not be those that were meant, or say less than their number."""
+    yield from _unknown_order(view)
     yield from _equal_scores(view)
     yield from _contrary_judges(view)
     yield from _alike_judges(view)
+
+
+def _unknown_order(view: View) -> Iterator[str]:
+    """Which words have an order by chance, so that no number says which of two is worse."""
+    orders = [text for text in list_open_checks(view.results) if text.endswith(BY_APPEARANCE)]
+    if orders:
+        yield f"No number below can be read as harm yet: {'; '.join(orders)}."
 
 
 def _equal_scores(view: View) -> Iterator[str]:

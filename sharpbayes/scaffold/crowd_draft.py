@@ -134,6 +134,7 @@ def _infer_scores(draft: Draft, score: pd.Series, missing: Sequence[str]) -> inf
         inferred = inference.infer_bins(score)
     if harm.find_good({str(score.name): inferred.scale or {}}):
         inferred = inference.reverse_scale(inferred, score)
+    inferred = harm.reverse_assent(inferred, str(score.name))
     draft.doubt_order("crowd.scale", {str(score.name): inferred}, missing)
     if inferred.span:
         draft.assume("crowd.scale", f"scores are cut into {OVER_SPAN} {inferred.span}")

@@ -1,18 +1,24 @@
 """What a first study says of harm: one dimension, or those of a shipped study of such logs."""
 
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sharpbayes import library
 from sharpbayes.errors import format_list, join_names
 from sharpbayes.scaffold.column_names import is_scorer, quote, says_good, split_name
-from sharpbayes.scaffold.inference import Scale
+from sharpbayes.scaffold.inference import ORDER, InferredScale, Scale
+from sharpbayes.scaffold.lexicon import says_assent
 from sharpbayes.scaffold.logs import HIGH_IS_GOOD
 
 REFUSALS = (
     "{} says by its name that a model refused, and is no harm: profiles are also given without "
     "refused answers; where it is a harm leave out `refusal` and add it to a dimension"
+)
+ONLY_REFUSALS = (
+    "{} that a model refused, and nothing else is scored: a refusal is taken as harm; "
+    "where it is good, write {{ scale = ..., reverse = true }}"
 )
 DIRECTION = (
     "a high score{} is taken as harm; where it is good, write {{ scale = ..., reverse = true }}"
@@ -21,6 +27,7 @@ GOOD_BY_NAME = (
     "{} that a high score is good (`reverse = true`); where it is harm, leave out `reverse`"
 )
 CROWD_DIRECTION = "a high score is taken as harm; where it is good, {}"
+GOOD_ORDER = ORDER.format("words and its name, by which agreement is good")
 REVERSED_LEVELS = "write the scores as levels, least harm first"
 REVERSED_NUMBERS = "subtract the scores from the highest possible one in the data"
 JUDGED_COLUMNS = (
@@ -52,13 +59,22 @@ def find_shipped_panel(layout: str, indicators: Iterable[str]) -> tuple[str, dic
     return None
 
 
+def says_refusal(name: str) -> bool:
+    """Tell whether a name says that a model refused.
+
+    >>> says_refusal("Refused?"), says_refusal("harm")
+    (True, False)
+    """
+    return any(word.startswith(REFUSED) for word in split_name(name))
+
+
 def find_refusals(scales: Mapping[str, Scale]) -> list[str]:
     """Return the indicators that say by their names that a model refused; none if all do.
 
     >>> find_refusals({"harm": {}, "Refused?": {}}), find_refusals({"refusal": {}})
     (['Refused?'], [])
     """
-    refusals = [n for n in scales if any(w.startswith(REFUSED) for w in split_name(n))]
+    refusals = [name for name in scales if says_refusal(name)]
     return refusals if len(refusals) < len(scales) else []
 
 
@@ -75,6 +91,27 @@ def find_good(scales: Mapping[str, Scale], layout: str = "") -> list[str]:
     return [n for n, scale in scales.items() if says_good(n) and "levels" not in scale]
 
 
+def reverse_assent(inferred: InferredScale, name: str) -> InferredScale:
+    """Return words that say yes to something good, or agree with it, with the most agreement first.
+
+    Other scales stay as they are, and so does an order that is not that of the words.
+
+    >>> order = ORDER.format("words") + "Disagree, Agree"
+    >>> agreement = InferredScale({"levels": ["Disagree", "Agree"]}, order)
+    >>> reverse_assent(agreement, "is safe").scale["levels"]
+    ['Agree', 'Disagree']
+    >>> reverse_assent(agreement, "is harmful") == agreement
+    True
+    """
+    levels = (inferred.scale or {}).get("levels", [])
+    is_by_words = inferred.order.startswith(ORDER.format("words"))
+    if not (is_by_words and says_good(name) and says_assent(levels)):
+        return inferred
+    levels = levels[::-1]
+    scale = {**(inferred.scale or {}), "levels": levels}
+    return replace(inferred, scale=scale, order=GOOD_ORDER + ", ".join(levels))
+
+
 def describe_directions(scales: Mapping[str, Scale], layout: str = "") -> list[str]:
     """Return what is assumed of the direction of indicators that are no refusals.
 
@@ -87,13 +124,20 @@ def describe_directions(scales: Mapping[str, Scale], layout: str = "") -> list[s
     # The order of words is said with the words.
     plain = [name for name, scale in scales.items() if "levels" not in scale]
     known = {*good, *find_refusals(scales)}
-    others = [name for name in plain if name not in known]
-    named, named_others = (format_list(map(quote, names)) for names in (good, others))
-    says = "says by its name" if len(good) == 1 else "say by their names"
-    assumed = [GOOD_BY_NAME.format(f"{named} {says}")] if good else []
+    refusals = [name for name in plain if name not in known and says_refusal(name)]
+    others = [name for name in plain if name not in {*known, *refusals}]
+    named_others = format_list(map(quote, others))
+    assumed = [GOOD_BY_NAME.format(_say_by_names(good))] if good else []
+    assumed += [ONLY_REFUSALS.format(_say_by_names(refusals))] if refusals else []
     of_others = f" of {named_others}" if good else ""
     assumed += [DIRECTION.format(of_others)] if others else []
     return assumed if layout else [*assumed, *describe_judged_columns(scales)]
+
+
+def _say_by_names(names: Sequence[str]) -> str:
+    """The beginning of what columns say by their names."""
+    says = "says by its name" if len(names) == 1 else "say by their names"
+    return f"{format_list(map(quote, names))} {says}"
 
 
 def describe_judged_columns(names: Collection[str]) -> list[str]:

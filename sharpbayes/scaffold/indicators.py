@@ -25,6 +25,7 @@ from sharpbayes.scaffold.inference import (
 )
 from sharpbayes.scaffold.logs import LogTable
 
+ONE_VALUE = "one value for each"
 # Words of a column that compares others.
 MATCHES = {"match", "matches", "matched", "mismatch", "agree", "agrees", "agreement"}
 
@@ -83,7 +84,7 @@ def _explain_unscored(
     keys = ["prompt"] if is_score else ["prompt", "judge", "model"]
     keys = [role for role in keys if data[roles[role]].duplicated().any()]
     owner = next((role for role in keys if is_constant(data, name, roles[role])), None)
-    return owner and f"one value for each {owner}"
+    return owner and f"{ONE_VALUE} {owner}"
 
 
 def list_likely_scores(main: LogTable) -> list[str]:

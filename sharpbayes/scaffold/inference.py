@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from sharpbayes.data.columns import sort_labels
-from sharpbayes.data.lookalikes import fold_text
 from sharpbayes.errors import DataError, format_list, join_names
 from sharpbayes.scaffold.column_names import (
     MEASURES,
@@ -19,8 +18,9 @@ from sharpbayes.scaffold.column_names import (
     says_good,
     split_name,
 )
-from sharpbayes.scaffold.lexicon import order_by_number, order_levels
+from sharpbayes.scaffold.lexicon import drop_lookalikes, order_by_number, order_levels
 from sharpbayes.scaffold.number_codes import STEPS, find_step, parse_numbers, split_codes
+from sharpbayes.spec.files import BY_APPEARANCE
 from sharpbayes.spec.scales import BinnedScale, OrdinalScale
 
 Scale = dict[str, Any]
@@ -38,6 +38,7 @@ GRADE_ORDER = (
     "is that of Inspect's grades, in which C (correct) is no harm; where C says that the model did "
     "harm, turn the levels round"
 )
+ORDER = "is taken from the {}, least harm first: "
 UNKNOWN_WORDS = "words of no known severity"
 VARIES = "it varies within raters and items"
 MANY = "are more than"
@@ -181,8 +182,7 @@ def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
     ordered = _list_ordered(values)
     texts = [text for text in dict.fromkeys(str(value).strip() for value in values) if text]
     texts = ordered or texts
-    # Of words that look alike the first one is the level; the others are read as it.
-    texts = list({fold_text(text): text for text in reversed(texts)}.values())[::-1]
+    texts = drop_lookalikes(texts)
     if holds_lists(values):
         return InferredScale(None, reason="lists, not one value a row")
     known, by_number = order_levels(texts), order_by_number(texts)
@@ -199,9 +199,9 @@ def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
     }
     source, levels = next(((name, words) for name, words in orders.items() if words), ("", texts))
     listed = ", ".join(levels)
-    order = f"is not known: {listed} is how they first appear; put the least harm first"
+    order = f"is not known: {listed} {BY_APPEARANCE}"
     if source:
-        order = f"is taken from the {source}, least harm first: {listed}"
+        order = ORDER.format(source) + listed
     return InferredScale({"kind": "categorical", "levels": levels}, order)
 
 

@@ -13,7 +13,7 @@ from sharpbayes.data.columns import sort_labels
 from sharpbayes.errors import format_count
 from sharpbayes.scaffold.column_names import is_named_score, says_good
 from sharpbayes.scaffold.inference import infer_scale, is_flag, list_texts
-from sharpbayes.scaffold.lexicon import order_levels
+from sharpbayes.scaffold.lexicon import drop_lookalikes, order_levels
 
 SAFETY = {"safe", "unsafe"}
 LABELS = re.compile("gold|unsafe|expert|truth|label")
@@ -88,12 +88,15 @@ def list_upper_grades(values: pd.Series) -> list[str]:
 
     >>> list_upper_grades(pd.Series(["high", "none", "low", "medium"], name="severity"))
     ['medium', 'high']
+    >>> list_upper_grades(pd.Series(["high", "none", "low", "Low", "None"], name="severity"))
+    ['Low', 'high']
     >>> list_upper_grades(pd.Series(["hate", "fraud"], name="label"))
     []
     """
     if infer_scale(values, named=False).scale is None:
         return []
-    grades = order_levels(list_texts(values)) or sort_labels([*list_texts(values)])
+    texts = drop_lookalikes(sorted(list_texts(values)))
+    grades = order_levels(texts) or sort_labels(texts)
     grades = grades[::-1] if says_good(str(values.name)) else grades
     return grades[find_middle(len(grades)) :]
 
@@ -114,6 +117,9 @@ def choose_labels(
 
     >>> choose_labels([LabelColumn("unsafe")], ["0", "1"])[0]
     {'from': 'item', 'column': 'unsafe'}
+    >>> texts = [choose_labels([], scores)[1] for scores in (["no", "yes"], ["0", "1", "2"])]
+    >>> [text.partition(", so")[0][56:] for text in texts]
+    ['do, by a score of yes', 'do, by a score of 1 or worse']
     """
     usable = [column for column in columns if column.is_usable]
     for column in sorted(usable, key=lambda column: column.is_graded):
@@ -123,10 +129,11 @@ def choose_labels(
         unsafe = {"unsafe": [*column.unsafe]} if column.is_graded else {}
         return {"from": "item", "column": column.name} | unsafe, assumption
     cut = find_middle(len(scores))
+    unsafe_score = f"{scores[cut]} or worse" if scores[cut + 1 :] else scores[cut]
     problems = "; ".join(f'"{column.name}" {column.problem}' for column in columns)
     assumption = (
         f"no column says which items are unsafe{problems and f' ({problems})'}: the other raters "
-        f"do, by a score of {scores[cut]} or worse, so that groups are not compared with each "
+        f"do, by a score of {unsafe_score}, so that groups are not compared with each "
         "other; experts' labels are better"
     )
     return {"from": "crowd", "cut": cut}, assumption

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from sharpbayes.data.lookalikes import fold_text
+
 # A line is a scale, `<` stands between its steps, and words with `|` mean the same step.
 LADDERS = """
 none | no | no harm | no risk | no issue | not present | absent | nothing | harmless | safe | benign
@@ -14,7 +16,7 @@ safe < mostly safe | probably safe < unsure | unclear | uncertain | ambiguous | 
   safe
 harmless | not harmful | non harmful | unharmful < borderline | unsure | unclear | neutral < harmful
 no < unlikely | probably not < maybe | unsure | not sure | unclear | uncertain | possibly | partly
-  | partially | sometimes | mixed < likely | probably < yes
+  | partially | partial | sometimes | mixed < likely | probably < yes
 very unlikely | rare | remote < unlikely < possible | neutral | unsure < likely < very likely
   < certain | almost certain
 never < rarely | seldom | almost never < sometimes | occasionally < often | frequently | usually
@@ -52,7 +54,11 @@ allow | ok < warn | warning | flag < block | blocked | deny
 not jailbroken | attack failure | attack failed < partly jailbroken | partially jailbroken
   < jailbroken | attack success | attack succeeded
 thumbs up < thumbs down
+green < yellow < amber | orange < red
+minimal < limited < high < unacceptable | prohibited
 """
+# Last steps of the ladders whose words say how far a statement is true.
+ASSENTS = ("yes", "strongly agree")
 # "very harmful" is a step of the ladder of "very"; "harmful" alone is its step `*`.
 ADJECTIVE = re.compile(
     r"\b(harm|harmful|toxic|offensive|abusive|hateful|dangerous|risky|unsafe|biased|inappropriate"
@@ -73,14 +79,15 @@ def order_levels(texts: Iterable[str]) -> list[str] | None:
     """Return the words of a scale by the first ladder that has them all, least harm first.
 
     None where no ladder has all words, each at a step of its own. Case, punctuation and a number
-    in front do not count.
+    in front do not count. Spellings that look alike, such as `low` and `Low`, stand together.
 
     >>> order_levels(["Critical", "Mild", "None"]), order_levels(["very harmful", "harmless"])
     (['None', 'Mild', 'Critical'], ['harmless', 'very harmful'])
     >>> order_levels(["teacher", "nurse"])
     """
     levels = list(dict.fromkeys(texts))
-    if len(levels) > _MAX_STEPS:
+    count = len(drop_lookalikes(levels))
+    if not 1 < count <= _MAX_STEPS:
         return None
     words = [_normalise(text) for text in levels]
     intensities = [ADJECTIVE.sub("", _negate(word)).strip() or "*" for word in words]
@@ -88,9 +95,35 @@ def order_levels(texts: Iterable[str]) -> list[str] | None:
     for candidates in (words, intensities, degrees):
         for ladder in _LADDERS:
             steps = [ladder[word] for word in candidates if word in ladder]
-            if len(levels) > 1 and len(set(steps)) == len(levels):
+            if len(steps) == len(levels) and len(set(steps)) == count:
                 return [level for _, level in sorted(zip(steps, levels, strict=True))]
     return None
+
+
+def says_assent(levels: Sequence[str]) -> bool:
+    """Tell whether words say, more and more, that a statement is true, as no and yes do.
+
+    >>> says_assent(["Disagree", "Agree"]), says_assent(["Agree", "Disagree"])
+    (True, False)
+    >>> says_assent(["low", "high"])
+    False
+    """
+    words = [_normalise(text) for text in levels]
+    ladders = [ladder for ladder in _LADDERS if ladder.keys() & ASSENTS]
+    steps = ([ladder.get(word, -1) for word in words] for ladder in ladders)
+    return any(places[0] >= 0 and places == sorted(places) for places in steps if places)
+
+
+def drop_lookalikes(texts: Iterable[str]) -> list[str]:
+    """Return texts without those that differ from an earlier one in what the eye does not see.
+
+    >>> drop_lookalikes(["Low", "high", "low"])
+    ['Low', 'high']
+    """
+    first: dict[str, str] = {}
+    for text in texts:
+        first.setdefault(fold_text(text), text)
+    return [*first.values()]
 
 
 def order_by_number(texts: Iterable[str]) -> list[str] | None:

@@ -1,6 +1,6 @@
 """A study of judges who score the answers of models, drafted from a table."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,10 @@ import pandas as pd
 
 from sharpbayes.errors import DataError, format_count, format_list
 from sharpbayes.scaffold import harm, inference
-from sharpbayes.scaffold.column_names import is_model, is_named_score, quote
+from sharpbayes.scaffold.column_names import holds_lists, is_model, is_named_score, quote
 from sharpbayes.scaffold.drafts import OVER_SPAN, Draft
 from sharpbayes.scaffold.indicators import (
+    ONE_VALUE,
     infer_columns,
     infer_indicators,
     infer_named,
@@ -41,6 +42,12 @@ LABELLED = ("model", "prompt", "judge")
 # Of a table in which more rows lack a label, `check` says it.
 MAX_UNLABELLED = 0.5
 UNLABELLED = "{} without a label in {} left out; write one where they are meant"
+NAME_SCORE = "name one with {}score=COLUMN"
+BY_HAND = (
+    "where one is the score, write the study yourself, with its scale under [panel.scales]: "
+    "`sharpbayes show quickstart` prints an example"
+)
+NESTED = "lists in {} are not read: write a row for each score, with its judge"
 UNNAMED_NUMBERS = (
     "no column is named as a score; {} are taken as indicators, because their numbers lie between "
     "0 and 100"
@@ -62,11 +69,8 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     draft.assume(
         "panel.roles", *harm.describe_people(sorted(inference.list_texts(data[roles["judge"]])))
     )
-    columns = infer_columns(table)
-    named = draft.decided.get("panel", {}).get("indicators")
-    indicators = infer_indicators(table) if "score" in roles else columns
-    if named:
-        columns, indicators = {}, infer_named(table, named)
+    named = draft.decided.get("panel", {}).get("indicators") or {}
+    columns, indicators = _infer_indicators(table, named)
     scales = {n: column.scale for n, column in indicators.items() if column.scale is not None}
     shipped = harm.find_shipped_panel(main.layout, indicators)
     if shipped is None:
@@ -77,8 +81,8 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     if not scales and not named:
         reasons = [f"{name} ({column.reason})" for name, column in indicators.items()]
         known = ", ".join(reasons) or f"all of {', '.join(roles.values())} have a role"
-        hint = "" if "score" in roles else f"; name one with {draft.option}score=COLUMN"
-        raise DataError.at(main.name, f"no column of scores found: {known}{hint}")
+        advice = "".join(f"; {text}" for text in _advise(draft, table, columns))
+        raise DataError.at(main.name, f"no column of scores found: {known}{advice}")
     layout = main.layout or ("long" if "score" in roles else "wide")
     panel: dict[str, Any] = table.source | {"layout": layout}
     own_roles = table.own_roles | ({"trial": True} if draft.rows_are_trials else {})
@@ -122,6 +126,41 @@ def find_only_model(table: LogTable, item: str) -> LogTable | None:
     table = replace(table, roles=table.roles | {"prompt": prompt})
     scores = [*list_likely_scores(table), *(n for n in map(str, table.data) if is_named_score(n))]
     return table if scores else None
+
+
+def _infer_indicators(
+    table: LogTable, named: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[str, InferredScale], dict[str, InferredScale]]:
+    """Infer the scales of columns and of indicators; those that are ``named`` need no columns.
+
+    Words of agreement stand in the order of harm, except where the direction is decided.
+    """
+    columns = {} if named else infer_columns(table)
+    indicators = columns
+    if named:
+        indicators = infer_named(table, named)
+    elif "score" in table.roles:
+        indicators = infer_indicators(table)
+    return columns, {
+        name: inferred if "reverse" in named.get(name, {}) else harm.reverse_assent(inferred, name)
+        for name, inferred in indicators.items()
+    }
+
+
+def _advise(draft: Draft, table: LogTable, columns: Mapping[str, InferredScale]) -> Iterator[str]:
+    """Yield what to do where no column is a score; ``columns`` are those without a role."""
+    data, score = table.data, table.roles.get("score")
+    names = [score] if score else [*columns] or [*map(str, data.columns)]
+    nested = [name for name in names if holds_lists(data[name])]
+    filled = [name for name in names if inference.list_texts(data[name])]
+    units = [name for name, column in columns.items() if column.reason.startswith(ONE_VALUE)]
+    others = [name for name in filled if name not in {*nested, *units}]
+    if nested:
+        yield NESTED.format(format_list(map(quote, nested)))
+    if not score and any(inference.infer_score(data[name]).scale for name in others):
+        yield NAME_SCORE.format(draft.option)
+    elif filled and not nested:
+        yield BY_HAND
 
 
 def _draft_harm(draft: Draft, scales: Mapping[str, inference.Scale], layout: str) -> dict[str, Any]:

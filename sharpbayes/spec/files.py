@@ -12,6 +12,9 @@ from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
+# How an assumption ends by which words stand in the order in which the data have them.
+BY_APPEARANCE = "is how they first appear; put the least harm first"
+
 
 @dataclass(frozen=True)
 class SpecFile[T: Spec](SourceText):

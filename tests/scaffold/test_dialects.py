@@ -113,6 +113,15 @@ def test_none_is_a_severity_where_the_words_have_an_order(tmp_path):
     assert panel["scales"]["scale_1"]["levels"] == ["none", "mild", "severe"]
 
 
+def test_none_is_a_severity_where_other_words_have_two_spellings(tmp_path):
+    words = [("None", "low", "Low", "High", "none")[row % 5] for row in range(32)]
+    judged().assign(severity=words).to_csv(tmp_path / "data.csv", index=False)
+    _, panel, summary = start(tmp_path)
+    assert "dialect" not in panel
+    assert panel["scales"]["scale_1"]["levels"] == ["None", "low", "High"]
+    assert (summary.counts["ratings"], summary.counts["missing"]) == (32, 0)
+
+
 def test_a_copy_with_added_columns_is_plain_csv(tmp_path):
     judged().drop(columns="judge").iloc[::2].to_csv(
         tmp_path / "data.csv", sep=";", decimal=",", index=False, encoding="utf-16"

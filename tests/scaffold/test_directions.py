@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sharpbayes.report.screen import answer_text
+from sharpbayes.report.summary import answer
 from sharpbayes.scaffold.column_names import infer_roles
 from sharpbayes.scaffold.frame import draft_frame
 from sharpbayes.scaffold.harm import describe_crowd_direction, says_good
@@ -128,3 +129,66 @@ def test_a_version_of_a_model_names_it_where_nothing_else_does():
     both = pd.DataFrame(columns=["model_version", "model_name", "prompt_version"])
     assert infer_roles(both, ["model", "prompt"], {})["model"] == "model_name"
     assert "prompt" not in infer_roles(both, ["model", "prompt"], {})
+
+
+AGREEMENT = ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"]
+
+
+def test_agreement_that_an_answer_is_good_is_the_least_harm(tmp_path):
+    safer = [AGREEMENT[2 + n % 3] for n in range(40)] + [AGREEMENT[n % 3] for n in range(40)]
+    harm = [AGREEMENT[n % 7 % 5] for n in range(80)]
+    columns = {"The answer is helpful": safer, "The answer is harmful": harm}
+    assumed, study = start(tmp_path, panel(**columns))
+    scales = study["panel"]["scales"]
+    levels = {name: scales[key]["levels"] for name, key in study["panel"]["indicators"].items()}
+    assert levels == {
+        "The answer is helpful": AGREEMENT[::-1],
+        "The answer is harmful": AGREEMENT,
+    }
+    assert (
+        'the order of "The answer is helpful" is taken from the words and its name, by which '
+        "agreement is good, least harm first: Strongly agree, Agree, Neutral, Disagree, Strongly "
+        "disagree"
+    ) in assumed
+
+
+def test_a_crowd_that_agrees_that_an_item_is_safe_rates_it_harmless(tmp_path):
+    words = ["No", "Partial", "Yes"]
+    assumed, study = start(tmp_path, crowd("The response is safe", words))
+    assert study["crowd"]["scale"]["levels"] == ["Yes", "Partial", "No"]
+    assert any("by which agreement is good, least harm first: Yes, Partial" in x for x in assumed)
+
+
+def test_refusals_that_are_all_that_is_scored_are_named_as_the_harm(tmp_path):
+    assumed, study = start(tmp_path, panel(refused=[bool(n % 3) for n in range(80)]))
+    assert study["panel"]["indicators"] == {"refused": "scale_1"}
+    assert assumed[-2] == (
+        '"refused" says by its name that a model refused, and nothing else is scored: a refusal is '
+        "taken as harm; where it is good, write { scale = ..., reverse = true }"
+    )
+
+
+@pytest.mark.parametrize("make", [panel, crowd])
+def test_an_answer_by_words_of_no_known_order_begins_with_that(tmp_path, make):
+    words = ["spicy", "hot", "bland"]
+    table = panel(score=[words[n % 7 % 3] for n in range(80)])
+    _, study = start(tmp_path, table if make is panel else crowd("score", words))
+    few = [f"{key}={n}" for key, n in (("bootstrap.replicates", 20), ("crowd.permutations", 0))]
+    files = load_study(tmp_path / "study.toml", overrides=tuple(few[: 1 + ("crowd" in study)]))
+    assert answer(measure(files))[0] == (
+        'No number below can be read as harm yet: the order of "score" is not known: spicy, hot, '
+        "bland is how they first appear; put the least harm first."
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "decided"),
+    [
+        (pd.Categorical(AGREEMENT * 16, AGREEMENT, ordered=True), {}),
+        (AGREEMENT * 16, {"reverse": True}),
+    ],
+)
+def test_a_stated_order_and_a_decided_direction_of_agreement_stand(values, decided):
+    table = panel(is_safe=values)
+    text, _ = draft_frame(table, "panel", {"seed": 1, "indicators": {"is_safe": decided}})
+    assert tomllib.loads(text)["panel"]["scales"]["scale_1"]["levels"] == AGREEMENT

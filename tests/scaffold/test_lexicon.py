@@ -35,6 +35,12 @@ SCALES = (
     "aligned < partially aligned < misaligned",
     "allow < warn < block",
     "attack_failure < attack_success",
+    "No < Partial < Yes",
+    "Green < Amber < Red",
+    "green < yellow < orange < red",
+    "Minimal < Limited < High < Unacceptable",
+    "Minimal risk < Limited risk < High risk < Prohibited",
+    "None < LOW < Low < low < Medium < High < high",
 )
 
 

@@ -1,5 +1,6 @@
 """``sharpbayes init``: a study for a file that nobody described."""
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -407,7 +408,35 @@ def test_a_column_that_shows_no_scale_has_its_reason(tmp_path, severity, reason)
     (tmp_path / "x.csv").write_text(f"{text}\n", encoding="utf-8")
     with pytest.raises(DataError) as raised:
         write_study(tmp_path / "x.csv", tmp_path / "s.toml", roles={"score": "score"})
-    assert str(raised.value).endswith(f"no column of scores found: score ({reason})")
+    advice = (
+        "; where one is the score, write the study yourself, with its scale under [panel.scales]: "
+        "`sharpbayes show quickstart` prints an example"
+    ) * any(severity)
+    assert str(raised.value).endswith(f"no column of scores found: score ({reason}){advice}")
+
+
+def test_a_column_of_one_value_and_lists_are_not_to_be_named_as_the_score(tmp_path):
+    rows = [f"m{i % 2},p{i // 2},j,0" for i in range(8)]
+    text = "\n".join(["model,prompt,judge,severity", *rows])
+    (tmp_path / "x.csv").write_text(f"{text}\n", encoding="utf-8")
+    with pytest.raises(DataError) as raised:
+        write_study(tmp_path / "x.csv", tmp_path / "s.toml")
+    assert str(raised.value) == (
+        "x.csv: no column of scores found: severity (no two different values); where one is the "
+        "score, write the study yourself, with its scale under [panel.scales]: `sharpbayes show "
+        "quickstart` prints an example"
+    )
+    verdicts = [{"judge": "a", "verdict": {"harm": 1}}, {"judge": "b", "verdict": {"harm": 2}}]
+    answers = [
+        {"model": "mn"[i % 2], "prompt": i // 2, "answer": f"text {i // 2}"} for i in range(8)
+    ]
+    lines = "\n".join(json.dumps(answer | {"judgements": verdicts}) for answer in answers)
+    (tmp_path / "x.jsonl").write_text(lines, encoding="utf-8")
+    with pytest.raises(DataError) as raised:
+        write_study(tmp_path / "x.jsonl", tmp_path / "s.toml")
+    assert str(raised.value).endswith(
+        '; lists in "judgements" are not read: write a row for each score, with its judge'
+    )
 
 
 def test_names_cannot_break_out_of_the_file(tmp_path):
