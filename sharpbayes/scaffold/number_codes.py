@@ -57,12 +57,14 @@ def split_codes(texts: Iterable[str]) -> tuple[list[float], tuple[str, ...]]:
 def list_codes(numbers: Iterable[float]) -> list[float]:
     """Return the numbers that stand for a missing score by their place, at the ends of all others.
 
-    Two other numbers are left at least.
+    Two other numbers are left at least. Numbers from 0 to 1 are shares, however far apart.
 
     >>> list_codes([0, 1, 2, -99]), list_codes([1, 2, 3, 98, 99]), list_codes([0, 1, 2, 3, -1])
     ([-99], [98, 99], [-1])
     >>> list_codes([0, 1, 2, 10]), list_codes([0, 99]), list_codes([-1, 0, 1])
     ([], [], [])
+    >>> list_codes([0.02, 0.04, 0.9]), list_codes([0.02, 0.04, 0.9, -99])
+    ([], [-99])
     """
     scores, codes = sorted({*numbers}), list[float]()
     while len(scores) > 2 and (code := _find_code(scores)) is not None:  # noqa: PLR2004
@@ -74,6 +76,8 @@ def list_codes(numbers: Iterable[float]) -> list[float]:
 def _find_code(scores: Sequence[float]) -> float | None:
     """Return the lowest or highest of sorted numbers where it is a code; None where neither is."""
     first, *middle, last = scores
+    if first >= 0.0 and last <= 1.0:
+        return None
     if middle[0] - first >= FAR * (last - middle[0]) or _has_negative_code(scores):
         return first
     is_far = last - middle[-1] >= FAR * (middle[-1] - first)

@@ -71,13 +71,27 @@ def test_codes_of_no_answer_are_on_no_scale(tmp_path, scores, ends, codes):
 
 
 @pytest.mark.parametrize(
-    "scores", [[-1, 0, 1], [-2, -1, 0, 1, 2], [1, 2, 3, 5], [0, 2, 4, 8], [1, 2, 3, 4, 5, 6, 8]]
+    "scores",
+    [
+        *([-1, 0, 1], [-2, -1, 0, 1, 2], [1, 2, 3, 5], [0, 2, 4, 8], [1, 2, 3, 4, 5, 6, 8]),
+        [0.0, 0.02, 0.12, 0.9, 1.0],
+    ],
 )
 def test_ends_of_a_scale_are_no_codes(tmp_path, scores):
     assumptions, panel = start(tmp_path, judged(scores))
     scale = find_scale(panel)
     assert (scale["min"], scale["max"]) == (min(scores), max(scores))
     assert not [text for text in assumptions if "code" in text]
+
+
+@pytest.mark.parametrize("codes", [[], [-1]])
+def test_a_share_is_no_code_however_far_from_the_others(tmp_path, codes):
+    """A toxicity of 0.9 among those from 0 to 0.12 was left out of a scale that ends at 1."""
+    shares = [*(n / 100 for n in range(13)), 0.9]
+    assumptions, panel = start(tmp_path, judged([*shares, *codes], name="toxicity"))
+    assert find_scale(panel) == {"kind": "ordinal", "min": 0, "max": 1, "step": 0.01}
+    named = [text.split(" ")[0] for text in assumptions if "a code of a missing score" in text]
+    assert named == [str(code) for code in codes]
 
 
 def test_two_codes_are_named_in_one_sentence_with_the_texts_that_are_read_as_empty(tmp_path):
