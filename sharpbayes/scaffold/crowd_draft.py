@@ -9,7 +9,14 @@ from sharpbayes.data.cells import describe_mixture
 from sharpbayes.data.readers.label_studio import FACTS
 from sharpbayes.errors import DataError, Diagnostic, format_count, format_list
 from sharpbayes.scaffold import harm, inference
-from sharpbayes.scaffold.column_names import WORDS, holds_lists, is_named_score, last_word, quote
+from sharpbayes.scaffold.column_names import (
+    WORDS,
+    holds_lists,
+    is_named_score,
+    last_word,
+    quote,
+    title_columns,
+)
 from sharpbayes.scaffold.drafts import OVER_SPAN, Draft
 from sharpbayes.scaffold.indicators import list_likely_scores
 from sharpbayes.scaffold.inference import infer_scale, list_scores
@@ -106,7 +113,7 @@ def _find_cluster(items: pd.DataFrame, ratings: pd.DataFrame, roles: Mapping[str
 
 def _explain_missing(option: str, main: LogTable) -> Iterator[tuple[str, str]]:
     """Yield each role of a crowd that no column has, and what can be done."""
-    listed = f" among {', '.join(map(str, main.data.columns))}"
+    listed = f" among {', '.join(title_columns(main.data.columns))}"
     for role in (role for role in CROWD_ROLES if role not in main.roles):
         text = f"no column found for it{listed}; name it with {option}{role}=COLUMN"
         text += _suggest_scores(main) if role == "score" else ""
@@ -161,7 +168,9 @@ def _find_groups(
             for name in [str(name) for name in table.data.columns if name not in used]:
                 why = inference.explain_group(table.data, name, key=main.roles[role], unit=role)
                 reason = why and (problems.get(name) or why)
-                reasons.setdefault(table.label, {}).setdefault(name, reason)
+                of_table = reasons.setdefault(table.label, {})
+                if of_table.get(name, inference.VARIES) == inference.VARIES:
+                    of_table[name] = reason
                 if why == inference.VARIES and role == "rater":
                     draft.assume(
                         "crowd.groups", *describe_mixed(table.data, name, main.roles[role])

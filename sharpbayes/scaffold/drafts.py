@@ -11,7 +11,7 @@ import pandas as pd
 
 from sharpbayes.errors import format_list
 from sharpbayes.scaffold import inference
-from sharpbayes.scaffold.column_names import quote
+from sharpbayes.scaffold.column_names import quote, title_columns
 from sharpbayes.scaffold.inference import InferredScale
 from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.spec.schema import describe_field
@@ -96,11 +96,12 @@ class Draft:
                 LedgerRow(table.label, name, "rater", inference.describe_values(scores))
             )
         melted = {"rater", "score"} if table.raters else set()
-        for name in [name for name in map(str, table.data.columns) if name not in melted]:
+        titles = zip(map(str, table.data.columns), title_columns(table.data.columns), strict=True)
+        for name, title in [pair for pair in titles if pair[0] not in melted]:
             content = inference.describe_values(table.data[name])
             if name not in uses:
                 content = inference.explain_unused(table.data[name], reasons.get(name, ""))
-            row = LedgerRow(table.label, name, uses.get(name, "not used"), content)
+            row = LedgerRow(table.label, title, uses.get(name, "not used"), content)
             self.ledger.append(row)
 
     def format_ledger(self) -> Iterator[str]:

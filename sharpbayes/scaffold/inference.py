@@ -29,6 +29,8 @@ Scale = dict[str, Any]
 MAX_SCORES, MAX_GROUPS, MAX_CHOICES = 30, 20, 7
 # A message shows so many characters of a text.
 MAX_TEXT = 40
+# Of a column with many texts the ledger shows so many, and so many letters of each.
+MAX_EXAMPLES, MAX_EXAMPLE = 2, 20
 # A score of a panel, which has no bins, may have more whole numbers.
 MAX_NAMED_SCORES = 1000
 BINS = 5
@@ -316,7 +318,10 @@ def describe_values(values: pd.Series) -> str:
         return (", ".join(texts) or "nothing") + empty * bool(texts)
     if parse_numbers({*texts}) is not None:
         return f"{len(texts)} numbers from {texts[0]} to {texts[-1]}{empty}"
-    return f"{len(texts)} texts: {format_list([text[:20] for text in texts], limit=2)}{empty}"
+    # Texts that begin alike are one example.
+    examples = [*dict.fromkeys(text[:MAX_EXAMPLE].rstrip() for text in texts)][:MAX_EXAMPLES]
+    others = len(texts) - len(examples)
+    return f"{len(texts)} texts: {', '.join(examples)} and {others} more{empty}"
 
 
 def explain_unused(values: pd.Series, reason: str) -> str:

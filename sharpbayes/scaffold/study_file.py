@@ -21,6 +21,7 @@ from sharpbayes.scaffold.column_names import (
     last_word,
     quote,
     split_name,
+    title_columns,
 )
 from sharpbayes.scaffold.crowd_draft import CROWD_ROLES, draft_crowd
 from sharpbayes.scaffold.dialect import read_with_dialect
@@ -157,7 +158,7 @@ def draft_study(
     main = log or joined or find_ratings(path, folder, draft, declared=roles)
     missing = sorted(set(roles.values()) - set(main.data.columns))
     if missing:
-        message = f"no such column, the columns are {', '.join(map(str, main.data.columns))}"
+        message = f"no such column, the columns are {', '.join(title_columns(main.data.columns))}"
         raise DataError.at(path, message, key=missing[0])
     if log is None and not roles:
         refuse_pairs(main.data, path)

@@ -128,6 +128,41 @@ def test_groups_of_raters_and_unused_columns_stand_in_the_ledger(tmp_path):
     ]
 
 
+def test_a_column_of_one_value_an_item_is_not_said_to_vary_within_items(tmp_path):
+    table = crowd(["Low", "High"])
+    texts = {
+        "message": [f"m{item}" for item in table["item"]],
+        "page": np.resize(list("vwxyz"), 72),
+    }
+    draft, _ = start(tmp_path, table.assign(**texts))
+    contents = {row.column: row.content for row in draft.ledger}
+    assert contents["message"] == "more than 11 different words: 12 texts: m0, m1 and 10 more"
+    assert contents["page"] == "it varies within raters and items: v, w, x, y, z"
+
+
+def test_examples_of_texts_differ_in_what_is_shown(tmp_path):
+    """Two texts of a long list were shown as "American Indian, Ala, American Indian, Ala"."""
+    start_of_all = "American Indian, Alaska Native"
+    texts = [
+        start_of_all,
+        f"{start_of_all}, White",
+        *(f"{letter} and others" for letter in "BCDEFGH"),
+    ]
+    draft, _ = start(tmp_path, crowd(["Low", "High"]).assign(origin=np.resize(texts, 72)))
+    contents = {row.column: row.content for row in draft.ledger}
+    assert contents["origin"].endswith("9 texts: American Indian, Ala, B and others and 7 more")
+
+
+def test_a_column_without_a_name_is_shown_by_its_place(tmp_path):
+    table = judged().rename(columns={"persona": ""})
+    draft, _ = start(tmp_path, table)
+    assert [row.column for row in draft.ledger][3] == "column 4 without a name"
+    assert any("once for each (the column without a name); the" in x for x in draft.assumptions)
+    with pytest.raises(DataError) as caught:
+        write_study(tmp_path / "data.csv", tmp_path / "b.toml", roles={"judge": "grader"})
+    assert "the columns are Model, Prompt ID, LLM judge, column 4 without a name, " in str(caught)
+
+
 def test_check_tells_what_is_left_out_and_what_is_open(tmp_path):
     start(tmp_path, judged())
     done = CliRunner().invoke(app, ["check", str(tmp_path / "study.toml")])
