@@ -127,7 +127,7 @@ class Draft:
         comments |= self.comments
         study = {
             "schema": "sharpbayes/study/2",
-            "title": f"A first look at {Path(name).name}",
+            "title": f"A first look at {Path(name).name or 'this folder'}",
             "seed": 1,
             section: table,
             "bootstrap": {"replicates": 2000, "level": 0.95},

@@ -106,7 +106,7 @@ def write_study(
     are added. ``roles`` are columns by role, in place of those inferred. A file that is already
     there is never replaced.
     """
-    copy = out.with_name(f"{out.stem}.data.csv")
+    copy = out.parent / f"{out.stem}.data.csv"
     with _name_file(path):
         draft = draft_study(
             path, folder=out.parent, copy=copy.name, roles=roles or {}, others=others
