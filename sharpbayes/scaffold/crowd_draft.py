@@ -73,7 +73,7 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     crowd["scale"] = scale = decided.get("scale") or _infer_scores(
         draft, data[roles["score"]], main.dialect.missing
     )
-    named = [*list_label_columns([data, tables["item"].data], roles)]
+    named = [*list_label_columns([main, tables["item"]], roles)]
     if not labels:
         labels, assumption = choose_labels(named, list_scores(scale))
         draft.assume("crowd.labels", assumption)

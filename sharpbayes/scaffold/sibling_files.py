@@ -89,16 +89,19 @@ def read_siblings(path: Path, folder: Path, draft: Draft, *, known: str) -> list
 def doubt_siblings(tables: Sequence[LogTable], name: str) -> list[LogTable]:
     """Return tables with what is to be checked: whether those of another file belong to a study.
 
-    Names that end in raters, items and the like say it. ``name`` is the file that was given.
+    Names that end in raters, items and the like say it, unless a table has ratings of its own.
+    ``name`` is the file that was given.
 
     >>> import pandas as pd
     >>> tables = [LogTable(f"pilot_{end}.csv", pd.DataFrame()) for end in ("raters", "2023")]
+    >>> tables += [LogTable("pilot_rater.csv", pd.DataFrame(columns=["item", "rater", "score"]))]
     >>> [table.assumptions != () for table in doubt_siblings(tables, "pilot_ratings.csv")]
-    [False, True]
+    [False, True, True]
     """
     return [
         table
-        if table.name == name or last_word(Path(table.name).stem) in BELONGING
+        if table.name == name
+        or (last_word(Path(table.name).stem) in BELONGING and not has_ratings(table))
         else replace(table, assumptions=(*table.assumptions, NAMED_ALIKE.format(table.name)))
         for table in tables
     ]

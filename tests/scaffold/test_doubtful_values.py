@@ -253,3 +253,19 @@ def test_items_of_a_batch_of_mechanical_turk_are_its_hits(tmp_path):
     )
     _, crowd = start(tmp_path, table.assign(**{"Input.image_url": table["HITId"]}))
     assert crowd["roles"]["item"] == "HITId"
+
+
+def test_a_table_with_ratings_of_its_own_is_to_be_checked_whatever_its_name(tmp_path):
+    """The items of one study were labelled by another one, because its file ended in "rater"."""
+    ratings = rated(range(5))
+    items = pd.DataFrame({"item": [f"i{n}" for n in range(30)], "rater": "ann", "score": 1})
+    items.assign(expert_label=np.resize([0, 1], 30)).to_csv(tmp_path / "one_rater.csv", index=False)
+    ratings.to_csv(tmp_path / "one_item.csv", index=False)
+    draft = write_study(tmp_path / "one_item.csv", tmp_path / "study.toml")
+    assert (
+        '"one_rater.csv" lies beside the data, is named alike and is joined; where it belongs to '
+        "another study, take it out of this one"
+    ) in draft.assumptions
+    assert (
+        '"expert_label" of "one_rater.csv" is taken to say which items are unsafe (1)'
+    ) in draft.assumptions
