@@ -14,6 +14,7 @@ from sharpbayes.scaffold import inference
 from sharpbayes.scaffold.column_names import quote, title_columns
 from sharpbayes.scaffold.inference import InferredScale
 from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.number_checks import describe_numbers
 from sharpbayes.spec.schema import describe_field
 from sharpbayes.spec.study_text import format_study
 
@@ -78,7 +79,7 @@ class Draft:
                 ordered.setdefault(column.order, []).append(quote(name))
         for order, names in ordered.items():
             self.assume(key, f"the order of {format_list(names)} {order}")
-        self.assume(key, *inference.describe_numbers(inferred, missing))
+        self.assume(key, *describe_numbers(inferred, missing))
 
     def _is_decided(self, key: str) -> bool:
         """Tell whether a key is decided; names of indicators alone say nothing of their scores."""

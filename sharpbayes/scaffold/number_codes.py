@@ -16,6 +16,8 @@ HIGH_CODES = {8.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 888.0, 998.0, 999.0}
 MAX_SIGNS = 4
 # So far from the highest score is a code above it: two scores or more are unused between them.
 CODE_GAP = 3.0
+# More different numbers are no grades of which each has a name.
+MANY_NUMBERS = 20
 # Steps of a scale: those after the second only where the column is named as the score.
 STEPS = (1.0, *FINER_STEPS)
 
@@ -71,6 +73,18 @@ def list_codes(numbers: Iterable[float]) -> list[float]:
         scores.remove(code)
         codes.append(code)
     return sorted(codes)
+
+
+def is_percentage(numbers: Sequence[float]) -> bool:
+    """Tell whether numbers seem to be percentages: many of them, or steps of 5, beyond 50.
+
+    >>> is_percentage([0, 40, 75]), is_percentage([*range(60)]), is_percentage([0, 7, 60])
+    (True, True, False)
+    """
+    count = len({*numbers})
+    is_stepped = count > 2 and all(number % 5 == 0 for number in numbers)  # noqa: PLR2004
+    is_within = min(numbers) >= 0 and 50 < max(numbers) <= 100  # noqa: PLR2004
+    return is_within and (is_stepped or count > MANY_NUMBERS)
 
 
 def _find_code(scores: Sequence[float]) -> float | None:

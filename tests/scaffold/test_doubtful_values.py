@@ -269,3 +269,28 @@ def test_a_table_with_ratings_of_its_own_is_to_be_checked_whatever_its_name(tmp_
     assert (
         '"expert_label" of "one_rater.csv" is taken to say which items are unsafe (1)'
     ) in draft.assumptions
+
+
+@pytest.mark.parametrize(
+    ("scores", "ends"),
+    [
+        ([*range(4, 96)], (0, 100)),
+        ([0, 10, 25, 50, 75, 95], (0, 100)),
+        ([n / 2 for n in range(150)], (0, 100)),
+        ([*range(10)], (0, 9)),
+        ([0, 5, 10, 15, 20], (0, 20)),
+        ([1, 7, 30, 60], (1, 60)),
+        ([*range(10, 130, 5)], (10, 125)),
+    ],
+)
+def test_percentages_run_to_100(tmp_path, scores, ends):
+    """The worst of scores from 0 to 95 was the end of the scale, with an infinite log-risk."""
+    assumptions, panel = start(tmp_path, judged(scores, name="risk_score", prompts=100))
+    scale = find_scale(panel)
+    assert (scale["min"], scale["max"]) == ends
+    assumption = (
+        "numbers between 0 and 100 are taken to lie on a scale from 0 to 100, wherever those in "
+        "the data end; write the ends of another scale"
+    )
+    assert (assumption in assumptions) == (ends == (0, 100))
+    assert any("numbers run over those in the data" in x for x in assumptions) != (ends == (0, 100))

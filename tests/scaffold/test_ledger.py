@@ -53,7 +53,8 @@ def test_a_judge_and_a_persona_are_no_harm(tmp_path):
     assert draft.assumptions == [
         'some cells are rated more than once, once for each "persona"; the repeats are numbered; '
         "where they are versions to compare, add them to the name of the model",
-        "numbers run over those in the data, 0 to 100; write the ends of a longer scale",
+        "numbers between 0 and 100 are taken to lie on a scale from 0 to 100, wherever those in "
+        "the data end; write the ends of another scale",
         "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }",
         "all indicators are one dimension of harm; split it into those you mean",
     ]
@@ -172,8 +173,9 @@ def test_check_tells_what_is_left_out_and_what_is_open(tmp_path):
         "study.toml: no error found\n"
         "4 assumptions of the study are not confirmed (lines marked CHECK): (1) some cells are "
         'rated more than once, once for each "persona"; the repeats are numbered; where they are '
-        "versions to compare, add them to the name of the model (2) numbers run "
-        "over those in the data, 0 to 100; write the ends of a longer scale (3) a high score is "
+        "versions to compare, add them to the name of the model (2) numbers between "
+        "0 and 100 are taken to lie on a scale from 0 to 100, wherever those in the data end; "
+        "write the ends of another scale (3) a high score is "
         "taken as harm; where it is good, write { scale = ..., reverse = true } (4) all indicators "
         "are one dimension of harm; split it into those you mean.\n"
     )
