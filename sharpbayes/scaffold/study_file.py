@@ -41,6 +41,7 @@ from sharpbayes.scaffold.panel_draft import (
 )
 from sharpbayes.scaffold.prompts import CATEGORY, FINER, settle_item, settle_prompt
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
+from sharpbayes.scaffold.repeats import leave_out_tries
 from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.sibling_files import (
     doubt_siblings,
@@ -196,7 +197,8 @@ def _draft_table(
         if last_word(panel_roles.get("judge", "")) in SCORING_PEOPLE:
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
         draft.assume("panel.roles", *describe_roles(panel.data, panel_roles, roles))
-        return draft_panel(draft, leave_out_unlabelled(draft, panel), copy)
+        labelled = leave_out_unlabelled(draft, panel)
+        return draft_panel(draft, leave_out_tries(draft, labelled, roles), copy)
     crowd = find_crowd(main, roles)
     is_crowd = "rater" in crowd.roles or len(crowd.data) != len(main.data)
     is_crowd &= len(panel.data) == len(main.data)  # no columns of judges became rows
