@@ -47,7 +47,7 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     """Draft a crowd; sibling tables of raters and items are joined."""
     data, roles = main.data, main.roles
     DataError.raise_any(
-        Diagnostic(main.name, 0, role, text) for role, text in _explain_missing(draft.option, main)
+        Diagnostic(main.label, 0, role, text) for role, text in _explain_missing(draft.option, main)
     )
     draft.assume("crowd.data", *main.assumptions)
     draft.added = data if main.is_rewritten else None

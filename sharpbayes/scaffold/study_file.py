@@ -45,6 +45,7 @@ from sharpbayes.scaffold.repeats import leave_out_tries
 from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.sibling_files import (
     doubt_siblings,
+    explain_sheets,
     find_ratings,
     name_relative,
     name_table,
@@ -175,7 +176,8 @@ def draft_study(
         require_use(beside, {row.file for row in draft.ledger}, ratings=main.label)
         return draft
     read = partial(read_siblings, path, folder, draft, known=main.label)
-    return _draft_table(draft, main, roles, copy, lambda: doubt_siblings(read(), name))
+    with explain_sheets(path, main.dialect.sheet or ""):
+        return _draft_table(draft, main, roles, copy, lambda: doubt_siblings(read(), name))
 
 
 def _draft_table(
