@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -139,7 +139,7 @@ def quote(name: object) -> str:
     return f'"{name}"' if str(name) else "(the column without a name)"
 
 
-def title_columns(names: Sequence[object]) -> list[str]:
+def title_columns(names: Iterable[object]) -> list[str]:
     """Return names of columns as a list shows them; one that is missing as its place.
 
     >>> title_columns(["id", ""])
