@@ -66,13 +66,14 @@ def leave_out_tries(draft: Draft, main: LogTable, declared: Mapping[str, str]) -
 
 def _has_score(main: LogTable) -> pd.Series:
     """Tell of each row whether it has a score in one of the columns that are partly empty."""
-    names = {*list_likely_scores(main), *filter(is_named_score, map(str, main.data.columns))}
-    names = names - {*main.roles.values()} | {main.roles.get("score", "")} & {*main.data.columns}
-    is_written = main.data[sorted(names)].astype(str).apply(lambda cells: cells.str.strip() != "")
+    score = {column for role, column in main.roles.items() if role == "score"}
+    free = main.data.drop(columns=[*{*main.roles.values()} - score])
+    names = score | {*list_likely_scores(main), *filter(is_named_score, map(str, free.columns))}
+    is_written = free[sorted(names)].astype(str).apply(lambda cells: cells.str.strip() != "")
     partial = is_written.loc[:, ~is_written.all()]
-    return (
-        partial.any(axis=1) if len(partial.columns) else pd.Series(data=True, index=partial.index)
-    )
+    if partial.empty:
+        return pd.Series(data=True, index=partial.index)
+    return partial.any(axis=1)
 
 
 def list_settings(data: pd.DataFrame, roles: Mapping[str, str], *, of_judge: bool) -> list[str]:
