@@ -67,13 +67,12 @@ def leave_out_tries(draft: Draft, main: LogTable, declared: Mapping[str, str]) -
 def _has_score(main: LogTable) -> pd.Series:
     """Tell of each row whether it has a score in one of the columns that are partly empty."""
     score = {column for role, column in main.roles.items() if role == "score"}
-    free = main.data.drop(columns=[*{*main.roles.values()} - score])
+    free = main.data.drop(columns=[*({*main.roles.values()} - score)])
     names = score | {*list_likely_scores(main), *filter(is_named_score, map(str, free.columns))}
     is_written = free[sorted(names)].astype(str).apply(lambda cells: cells.str.strip() != "")
     partial = is_written.loc[:, ~is_written.all()]
-    if partial.empty:
-        return pd.Series(data=True, index=partial.index)
-    return partial.any(axis=1)
+    is_scored = pd.Series(data=True, index=partial.index)
+    return is_scored if partial.empty else is_scored & partial.any(axis=1)
 
 
 def list_settings(data: pd.DataFrame, roles: Mapping[str, str], *, of_judge: bool) -> list[str]:
