@@ -317,9 +317,9 @@ def report(
     options = {"--item": item, "--draws": draws, "--records": records}
     folders = {"tables": tables, "figures": figures, "draws": draws, "records": records}
     refuse_folders(folders)
-    page = out or page_path(results)
     writes_page = out is not None or not (text or as_json or any(folders.values()))
     opened = open_releases(results, one_alone=[name for name, value in options.items() if value])
+    page = out or page_path(results)
     if writes_page:
         refuse_page(page, results, folders.values())
     with explain_missing(opened):

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -135,8 +135,18 @@ def split_name(name: object) -> list[str]:
 
 
 def quote(name: object) -> str:
-    """Return a name in quotation marks."""
-    return f'"{name}"'
+    """Return a name in quotation marks; one column of a table may have none."""
+    return f'"{name}"' if str(name) else "(the column without a name)"
+
+
+def title_columns(names: Iterable[object]) -> list[str]:
+    """Return names of columns as a list shows them; one that is missing as its place.
+
+    >>> title_columns(["id", ""])
+    ['id', 'column 2 without a name']
+    """
+    titles = (str(name) or f"column {place} without a name" for place, name in enumerate(names, 1))
+    return [*titles]
 
 
 def strip_id(words: Sequence[str]) -> list[str]:

@@ -9,7 +9,14 @@ from sharpbayes.data.cells import describe_mixture
 from sharpbayes.data.readers.label_studio import FACTS
 from sharpbayes.errors import DataError, Diagnostic, format_count, format_list
 from sharpbayes.scaffold import harm, inference
-from sharpbayes.scaffold.column_names import WORDS, holds_lists, is_named_score, last_word, quote
+from sharpbayes.scaffold.column_names import (
+    WORDS,
+    holds_lists,
+    is_named_score,
+    last_word,
+    quote,
+    title_columns,
+)
 from sharpbayes.scaffold.drafts import OVER_SPAN, Draft
 from sharpbayes.scaffold.indicators import list_likely_scores
 from sharpbayes.scaffold.inference import infer_scale, list_scores
@@ -40,7 +47,7 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     """Draft a crowd; sibling tables of raters and items are joined."""
     data, roles = main.data, main.roles
     DataError.raise_any(
-        Diagnostic(main.name, 0, role, text) for role, text in _explain_missing(draft.option, main)
+        Diagnostic(main.label, 0, role, text) for role, text in _explain_missing(draft.option, main)
     )
     draft.assume("crowd.data", *main.assumptions)
     draft.added = data if main.is_rewritten else None
@@ -66,7 +73,7 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     crowd["scale"] = scale = decided.get("scale") or _infer_scores(
         draft, data[roles["score"]], main.dialect.missing
     )
-    named = [*list_label_columns([data, tables["item"].data], roles)]
+    named = [*list_label_columns([main, tables["item"]], roles)]
     if not labels:
         labels, assumption = choose_labels(named, list_scores(scale))
         draft.assume("crowd.labels", assumption)
@@ -106,7 +113,7 @@ def _find_cluster(items: pd.DataFrame, ratings: pd.DataFrame, roles: Mapping[str
 
 def _explain_missing(option: str, main: LogTable) -> Iterator[tuple[str, str]]:
     """Yield each role of a crowd that no column has, and what can be done."""
-    listed = f" among {', '.join(map(str, main.data.columns))}"
+    listed = f" among {', '.join(title_columns(main.data.columns))}"
     for role in (role for role in CROWD_ROLES if role not in main.roles):
         text = f"no column found for it{listed}; name it with {option}{role}=COLUMN"
         text += _suggest_scores(main) if role == "score" else ""
@@ -162,7 +169,9 @@ def _find_groups(
             for name in [str(name) for name in table.data.columns if name not in used]:
                 why = inference.explain_group(table.data, name, key=main.roles[role], unit=role)
                 reason = why and (problems.get(name) or why)
-                reasons.setdefault(table.label, {}).setdefault(name, reason)
+                of_table = reasons.setdefault(table.label, {})
+                if of_table.get(name, inference.VARIES) == inference.VARIES:
+                    of_table[name] = reason
                 if why == inference.VARIES and role == "rater":
                     draft.assume(
                         "crowd.groups", *describe_mixed(table.data, name, main.roles[role])

@@ -11,9 +11,10 @@ import pandas as pd
 
 from sharpbayes.errors import format_list
 from sharpbayes.scaffold import inference
-from sharpbayes.scaffold.column_names import quote
+from sharpbayes.scaffold.column_names import quote, title_columns
 from sharpbayes.scaffold.inference import InferredScale
 from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.number_checks import describe_numbers
 from sharpbayes.spec.schema import describe_field
 from sharpbayes.spec.study_text import format_study
 
@@ -78,7 +79,7 @@ class Draft:
                 ordered.setdefault(column.order, []).append(quote(name))
         for order, names in ordered.items():
             self.assume(key, f"the order of {format_list(names)} {order}")
-        self.assume(key, *inference.describe_numbers(inferred, missing))
+        self.assume(key, *describe_numbers(inferred, missing))
 
     def _is_decided(self, key: str) -> bool:
         """Tell whether a key is decided; names of indicators alone say nothing of their scores."""
@@ -96,11 +97,12 @@ class Draft:
                 LedgerRow(table.label, name, "rater", inference.describe_values(scores))
             )
         melted = {"rater", "score"} if table.raters else set()
-        for name in [name for name in map(str, table.data.columns) if name not in melted]:
+        titles = zip(map(str, table.data.columns), title_columns(table.data.columns), strict=True)
+        for name, title in [pair for pair in titles if pair[0] not in melted]:
             content = inference.describe_values(table.data[name])
             if name not in uses:
                 content = inference.explain_unused(table.data[name], reasons.get(name, ""))
-            row = LedgerRow(table.label, name, uses.get(name, "not used"), content)
+            row = LedgerRow(table.label, title, uses.get(name, "not used"), content)
             self.ledger.append(row)
 
     def format_ledger(self) -> Iterator[str]:
@@ -126,7 +128,7 @@ class Draft:
         comments |= self.comments
         study = {
             "schema": "sharpbayes/study/2",
-            "title": f"A first look at {Path(name).name}",
+            "title": f"A first look at {Path(name).name or 'this folder'}",
             "seed": 1,
             section: table,
             "bootstrap": {"replicates": 2000, "level": 0.95},

@@ -18,6 +18,7 @@ from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.merged_cells import fill_merged
 from sharpbayes.scaffold.nested_cells import unfold_cells
 from sharpbayes.scaffold.panel_draft import draft_panel
+from sharpbayes.scaffold.repeats import leave_out_tries
 from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.study_file import describe_roles, find_crowd, infer_panel_roles
 from sharpbayes.spec.crowd import Crowd
@@ -63,7 +64,8 @@ def draft_frame(
         draft.comment("", text)
     data = _restore_orders(read_table(path.parent, DATA, roles=roles.items()), original)
     if section == "panel":
-        draft_panel(draft, _find_panel(data, roles, decided), DATA)
+        panel = leave_out_tries(draft, _find_panel(data, roles, decided), roles)
+        draft_panel(draft, panel, DATA)
     else:
         main = find_crowd(LogTable(DATA, data), roles)
         main = replace(main, roles={**main.roles, **roles})

@@ -1,13 +1,13 @@
 """Scales, groups and properties of columns, inferred from their values."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from sharpbayes.data.columns import sort_labels
+from sharpbayes.data.lookalikes import fold_text
 from sharpbayes.errors import DataError, format_list, join_names
 from sharpbayes.scaffold.column_names import (
     MEASURES,
@@ -19,7 +19,13 @@ from sharpbayes.scaffold.column_names import (
     split_name,
 )
 from sharpbayes.scaffold.lexicon import drop_lookalikes, order_by_number, order_levels
-from sharpbayes.scaffold.number_codes import STEPS, find_step, parse_numbers, split_codes
+from sharpbayes.scaffold.number_codes import (
+    STEPS,
+    find_step,
+    is_percentage,
+    parse_numbers,
+    split_codes,
+)
 from sharpbayes.spec.files import BY_APPEARANCE
 from sharpbayes.spec.scales import BinnedScale, OrdinalScale
 
@@ -29,6 +35,8 @@ Scale = dict[str, Any]
 MAX_SCORES, MAX_GROUPS, MAX_CHOICES = 30, 20, 7
 # A message shows so many characters of a text.
 MAX_TEXT = 40
+# Of a column with many texts the ledger shows so many, and so many letters of each.
+MAX_EXAMPLES, MAX_EXAMPLE = 2, 20
 # A score of a panel, which has no bins, may have more whole numbers.
 MAX_NAMED_SCORES = 1000
 BINS = 5
@@ -49,20 +57,6 @@ UNIT_BINS = (0.2, 0.4, 0.6, 0.8)
 # Decimals from 0 to 1 are cut in the same way where they span so much of it, else into 20 bins.
 UNIT_SPAN = 0.5
 NARROW_UNIT_BINS = tuple(round(0.05 * n, 2) for n in range(1, 20))
-CODE = (
-    "{codes} looks like a code of a missing score among the numbers of {names} and is {place}; "
-    "where it is one, write dialect = {{ missing = [{missing}] }}; where it is a score, write the "
-    "ends of the scale"
-)
-CODES = (
-    "{codes} look like codes of missing scores among the numbers of {names} and are {place}; where "
-    "they are, write dialect = {{ missing = [{missing}] }}; where they are scores, write the ends "
-    "of the scale"
-)
-UNIT = (
-    "decimals between 0 and 1 are taken to lie on a scale from 0 to 1 in steps of {}, wherever "
-    "those in the data end; write the ends of another scale"
-)
 PERCENTAGE = re.compile(r"\d+([.,]\d+)?\s*%")
 TRUE, FALSE = {"1", "true", "yes", "y"}, {"0", "false", "no", "n"}
 FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"}, {"y", "n"})
@@ -122,42 +116,6 @@ def _name_measure(name: object) -> str:
     if MEASURES & {*split_name(name)}:
         return "a measure"
     return "a number of repeats" if last_word(name) in REPEATS else ""
-
-
-def describe_numbers(
-    inferred: Mapping[str, InferredScale], missing: Sequence[str] = ()
-) -> Iterator[str]:
-    """Yield what is to be checked of numbers: those that are on no scale, and the ends of scales.
-
-    ``missing`` are the texts that are read as empty cells already.
-
-    >>> columns = {"a": InferredScale(None, codes=("-99",)), "b": InferredScale(None)}
-    >>> [text.partition(" and is")[0] for text in describe_numbers(columns)]
-    ['-99 looks like a code of a missing score among the numbers of "a"']
-    """
-    for codes in dict.fromkeys(column.codes for column in inferred.values() if column.codes):
-        columns = {name: column for name, column in inferred.items() if column.codes == codes}
-        is_cut = any("bins" in (column.scale or {}) for column in columns.values())
-        yield (CODE if len(codes) == 1 else CODES).format(
-            codes=join_names(codes),
-            names=join_names([f'"{name}"' for name in columns]),
-            place="counted in the bin at that end" if is_cut else "left out of the scale",
-            missing=", ".join(f'"{text}"' for text in [*missing, *codes]),
-        )
-    scales = [column.scale or {} for column in inferred.values() if "min" in (column.scale or {})]
-    units = [scale for scale in scales if is_unit(scale)]
-    if units:
-        yield UNIT.format(format_list(dict.fromkeys(f"{scale['step']}" for scale in units)))
-    if others := [scale for scale in scales if scale not in units]:
-        ends = [f"{scale['min']} to {scale['max']}" for scale in others]
-        steps = [f" in steps of {scale['step']}" if "step" in scale else "" for scale in others]
-        spans = format_list(dict.fromkeys(map("".join, zip(ends, steps, strict=True))))
-        yield f"numbers run over those in the data, {spans}; write the ends of a longer scale"
-
-
-def is_unit(scale: Scale) -> bool:
-    """Tell whether a scale has decimals from 0 to 1."""
-    return scale.get("min") == 0 and scale.get("max") == 1 and "step" in scale
 
 
 def _shorten(number: float) -> float:
@@ -235,7 +193,8 @@ def infer_special_scale(values: pd.Series, layout: str) -> InferredScale | None:
 def infer_score(values: pd.Series, layout: str = "") -> InferredScale:
     """Return the scale of a panel's score; numbers with decimals are cut into bins.
 
-    Decimals between 0 and 1 run from 0 to 1, wherever those in the data end.
+    Decimals between 0 and 1 run from 0 to 1, and numbers that seem to be percentages from 0 to 100,
+    wherever those in the data end.
     """
     inferred = infer_special_scale(values, layout)
     inferred = inferred or infer_scale(values, named=True, max_scores=MAX_NAMED_SCORES)
@@ -243,6 +202,8 @@ def infer_score(values: pd.Series, layout: str = "") -> InferredScale:
     if "step" in scale and scale["min"] >= 0 and scale["max"] <= 1:
         return replace(inferred, scale=scale | {"min": 0, "max": 1})
     texts = list_texts(values)
+    if "min" in scale and is_percentage(split_codes(texts)[0]):
+        return replace(inferred, scale=scale | {"min": 0, "max": 100})
     if inferred.reason != DECIMALS or len(texts) == 1:
         return inferred
     return _infer_unit_bins(texts) or infer_bins(values)
@@ -316,7 +277,10 @@ def describe_values(values: pd.Series) -> str:
         return (", ".join(texts) or "nothing") + empty * bool(texts)
     if parse_numbers({*texts}) is not None:
         return f"{len(texts)} numbers from {texts[0]} to {texts[-1]}{empty}"
-    return f"{len(texts)} texts: {format_list([text[:20] for text in texts], limit=2)}{empty}"
+    # Texts that begin alike are one example.
+    examples = [*dict.fromkeys(text[:MAX_EXAMPLE].rstrip() for text in texts)][:MAX_EXAMPLES]
+    others = len(texts) - len(examples)
+    return f"{len(texts)} texts: {', '.join(examples)} and {others} more{empty}"
 
 
 def explain_unused(values: pd.Series, reason: str) -> str:

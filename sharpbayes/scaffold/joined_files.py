@@ -84,10 +84,10 @@ def fold_logs(path: Path, others: Sequence[Path]) -> tuple[Path, Sequence[Path]]
     Files that no pattern has alone stay as they are, and so do tables.
     """
     files = [path, *others]
-    start = path.name[: _count_shared([file.name for file in files])]
-    pattern = path.with_name(f"{start}*{path.suffix}")
     if len({*files}) == 1 or any(not x.is_file() or detect_format(x) is None for x in files):
         return path, others
+    start = path.name[: _count_shared([file.name for file in files])]
+    pattern = path.with_name(f"{start}*{path.suffix}")
     is_whole = {*find_files(Path(), str(pattern))} == {*files}
     return (pattern, ()) if is_whole else (path, others)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -11,9 +11,10 @@ import pandas as pd
 from sharpbayes.data.cells import describe_mixture
 from sharpbayes.data.columns import sort_labels
 from sharpbayes.errors import format_count
-from sharpbayes.scaffold.column_names import is_named_score, says_good
+from sharpbayes.scaffold.column_names import is_named_score, quote, says_good
 from sharpbayes.scaffold.inference import infer_scale, is_flag, list_texts
 from sharpbayes.scaffold.lexicon import drop_lookalikes, order_levels
+from sharpbayes.scaffold.logs import LogTable
 
 SAFETY = {"safe", "unsafe"}
 LABELS = re.compile("gold|unsafe|expert|truth|label")
@@ -26,6 +27,7 @@ class LabelColumn:
     """A column that is named as one of labels; a ``problem`` may leave it usable.
 
     ``unsafe`` are its values for an unsafe item; the column ``is_graded`` if it has more than two.
+    ``file`` is that of a table beside the ratings.
     """
 
     name: str
@@ -33,21 +35,30 @@ class LabelColumn:
     is_usable: bool = True
     unsafe: Sequence[str] = ("1",)
     is_graded: bool = False
+    file: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name of the column, and that of its file where it is not among the ratings."""
+        return f"{quote(self.name)} of {quote(self.file)}" if self.file else quote(self.name)
 
 
 def list_label_columns(
-    tables: Sequence[pd.DataFrame], roles: Mapping[str, str]
+    tables: Sequence[LogTable], roles: Mapping[str, str]
 ) -> Iterator[LabelColumn]:
-    """Yield the columns without a role that are named as labels of items, or as their severity."""
+    """Yield the columns without a role that are named as labels of items, or as their severity.
+
+    The ratings are the first of the ``tables``.
+    """
     names = set(roles.values())
     for table in tables:
-        for name in map(str, table.columns):
+        for name in map(str, table.data.columns):
             is_named = LABELS.search(name.lower())
             if name not in names and (is_named or is_named_score(name)):
                 names.add(name)
-                column = _examine_labels(table, name, roles["item"])
+                column = _examine_labels(table.data, name, roles["item"])
                 if is_named or column.is_usable:
-                    yield column
+                    yield replace(column, file="" if table is tables[0] else table.label)
 
 
 def _examine_labels(table: pd.DataFrame, name: str, item: str) -> LabelColumn:
@@ -125,12 +136,12 @@ def choose_labels(
     for column in sorted(usable, key=lambda column: column.is_graded):
         problem = f", but it {column.problem}; put it right" if column.problem else ""
         values = ", ".join(column.unsafe)
-        assumption = f'"{column.name}" is taken to say which items are unsafe ({values}){problem}'
+        assumption = f"{column.title} is taken to say which items are unsafe ({values}){problem}"
         unsafe = {"unsafe": [*column.unsafe]} if column.is_graded else {}
         return {"from": "item", "column": column.name} | unsafe, assumption
     cut = find_middle(len(scores))
     unsafe_score = f"{scores[cut]} or worse" if scores[cut + 1 :] else scores[cut]
-    problems = "; ".join(f'"{column.name}" {column.problem}' for column in columns)
+    problems = "; ".join(f"{column.title} {column.problem}" for column in columns)
     assumption = (
         f"no column says which items are unsafe{problems and f' ({problems})'}: the other raters "
         f"do, by a score of {unsafe_score}, so that groups are not compared with each "

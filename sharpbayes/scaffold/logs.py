@@ -64,7 +64,11 @@ class LogTable:
 
 
 def name_study(path: Path) -> str:
-    """Return the name of the study of a file or a pattern: ``probe.toml`` for ``probe_*.eval``."""
+    """Return the name of the study of a file or a pattern: ``probe.toml`` for ``probe_*.eval``.
+
+    The folder ``.`` or ``..`` has the name that it has elsewhere.
+    """
+    path = path if path.name.strip(".") else path.resolve()
     return f"{path.stem.replace('*', '').replace('?', '').strip('_-. ') or 'study'}.toml"
 
 

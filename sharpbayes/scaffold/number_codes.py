@@ -16,6 +16,8 @@ HIGH_CODES = {8.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 888.0, 998.0, 999.0}
 MAX_SIGNS = 4
 # So far from the highest score is a code above it: two scores or more are unused between them.
 CODE_GAP = 3.0
+# More different numbers are no grades of which each has a name.
+MANY_NUMBERS = 20
 # Steps of a scale: those after the second only where the column is named as the score.
 STEPS = (1.0, *FINER_STEPS)
 
@@ -57,12 +59,14 @@ def split_codes(texts: Iterable[str]) -> tuple[list[float], tuple[str, ...]]:
 def list_codes(numbers: Iterable[float]) -> list[float]:
     """Return the numbers that stand for a missing score by their place, at the ends of all others.
 
-    Two other numbers are left at least.
+    Two other numbers are left at least. Numbers from 0 to 1 are shares, however far apart.
 
     >>> list_codes([0, 1, 2, -99]), list_codes([1, 2, 3, 98, 99]), list_codes([0, 1, 2, 3, -1])
     ([-99], [98, 99], [-1])
     >>> list_codes([0, 1, 2, 10]), list_codes([0, 99]), list_codes([-1, 0, 1])
     ([], [], [])
+    >>> list_codes([0.02, 0.04, 0.9]), list_codes([0.02, 0.04, 0.9, -99])
+    ([], [-99])
     """
     scores, codes = sorted({*numbers}), list[float]()
     while len(scores) > 2 and (code := _find_code(scores)) is not None:  # noqa: PLR2004
@@ -71,9 +75,23 @@ def list_codes(numbers: Iterable[float]) -> list[float]:
     return sorted(codes)
 
 
+def is_percentage(numbers: Sequence[float]) -> bool:
+    """Tell whether numbers seem to be percentages: many of them, or steps of 5, beyond 50.
+
+    >>> is_percentage([0, 40, 75]), is_percentage([*range(60)]), is_percentage([0, 7, 60])
+    (True, True, False)
+    """
+    count = len({*numbers})
+    is_stepped = count > 2 and all(number % 5 == 0 for number in numbers)  # noqa: PLR2004
+    is_within = min(numbers) >= 0 and 50 < max(numbers) <= 100  # noqa: PLR2004
+    return is_within and (is_stepped or count > MANY_NUMBERS)
+
+
 def _find_code(scores: Sequence[float]) -> float | None:
     """Return the lowest or highest of sorted numbers where it is a code; None where neither is."""
     first, *middle, last = scores
+    if first >= 0.0 and last <= 1.0:
+        return None
     if middle[0] - first >= FAR * (last - middle[0]) or _has_negative_code(scores):
         return first
     is_far = last - middle[-1] >= FAR * (middle[-1] - first)

@@ -24,13 +24,13 @@ from sharpbayes.scaffold.indicators import (
 from sharpbayes.scaffold.inference import InferredScale, is_constant
 from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.prompts import describe_prompt, find_prompt, settle_columns
+from sharpbayes.scaffold.repeats import CELL, describe_copies, list_settings, number_answers
 from sharpbayes.spec.dialect import Dialect
 
 PANEL_ROLES = (
     *("model", "prompt", "judge", "indicator", "score"),
     *("trial", "sample", "category", "cluster"),
 )
-CELL = ("model", "prompt", "judge", "sample", "trial", "indicator")
 TRIALS = (
     "{subject} the same judge's scores of the same answer (trials); where the model "
     "answered again, name the number of the answer as `sample` instead"
@@ -38,6 +38,7 @@ TRIALS = (
 OTHER_RELEASE = "; where they are answers of another release, give its model another name"
 VERSIONS = "; where they are versions to compare, add them to the name of the model"
 ANSWERS = "each model answered a prompt several times; {} names its answers, which are numbered"
+REPETITION = "some cells are rated more than once{}; the repeats are numbered"
 LABELLED = ("model", "prompt", "judge")
 # Of a table in which more rows lack a label, `check` says it.
 MAX_UNLABELLED = 0.5
@@ -205,14 +206,22 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
     if "trial" in roles and not main.layout:
         draft.assume("panel.roles", TRIALS.format(subject=f"{quote(roles['trial'])} numbers"))
     if not main.layout and not draft.rows_are_trials and data.duplicated(cell).any():
-        repeats = _number_repeats(data, main, roles)
-        if repeats is not None:
+        draft.assume("panel.data", *describe_copies(main.data))
+        if repeats := _number_repeats(data, main, roles):
             add("sample", *repeats)
-        else:
-            draft.rows_are_trials = True
-            assumption = TRIALS.format(subject="rows that repeat a cell are taken as")
-            draft.assume("panel.roles", assumption + OTHER_RELEASE)
+        _take_trials(draft, data, roles)
     return data, roles
+
+
+def _take_trials(draft: Draft, data: pd.DataFrame, roles: Mapping[str, str]) -> None:
+    """Take rows that still repeat a cell as trials; of settings of the judge, name those."""
+    cell = [roles[role] for role in CELL if role in roles]
+    if rows := int(data.duplicated(cell).sum()):
+        draft.rows_are_trials = True
+        settings = format_list(map(quote, list_settings(data, roles, of_judge=True)))
+        by = f", once for each {settings}," * bool(settings)
+        subject = f"rows that repeat a cell ({rows} of {len(data)}){by} are taken as"
+        draft.assume("panel.roles", TRIALS.format(subject=subject) + OTHER_RELEASE)
 
 
 def _number_repeats(
@@ -227,17 +236,21 @@ def _number_repeats(
     apart = [name for name in free if not data.duplicated([*cell, name]).any()]
     answer = next((name for name in apart if _names_answers(data, name, roles)), "")
     if answer and "sample" not in roles:
-        units = data.groupby([roles["model"], roles["prompt"]], sort=False)[answer]
-        numbers = units.transform(lambda names: pd.factorize(names)[0] + 1)
-        return [str(number) for number in numbers], ANSWERS.format(quote(answer))
+        return number_answers(data, roles, [answer]), ANSWERS.format(quote(answer))
+    settings = list_settings(data, roles, of_judge=False)
+    if settings and "sample" not in roles:
+        repetition = REPETITION.format(f", once for each {format_list(map(quote, settings))}")
+        return number_answers(data, roles, settings), repetition + VERSIONS
     cell = [column for column in cell if column != roles.get("sample")]
-    repeating = [quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
+    of_judge = list_settings(data, roles, of_judge=True)
+    repeating = [n for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
+    repeating = [quote(name) for name in repeating if name not in of_judge]
     if not (repeating or "sample" in roles or "judge" not in main.roles):
         return None
     numbers = data.groupby(cell, sort=False).cumcount()
     repetition = f", once for each {format_list(repeating)}" if repeating else ""
-    assumption = f"some cells are rated more than once{repetition}; the repeats are numbered"
-    return [str(number + 1) for number in numbers], assumption + VERSIONS * bool(repeating)
+    assumption = REPETITION.format(repetition) + VERSIONS * bool(repeating)
+    return [str(number + 1) for number in numbers], assumption
 
 
 def _names_answers(data: pd.DataFrame, name: str, roles: Mapping[str, str]) -> bool:

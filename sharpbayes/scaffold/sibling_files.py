@@ -1,14 +1,15 @@
 """Files that lie beside a table of ratings and are named alike, and their names in a study."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from sharpbayes.data.readers.formats import list_sheets
 from sharpbayes.data.readers.paths import is_table
-from sharpbayes.errors import DataError
-from sharpbayes.scaffold.column_names import WORDS, infer_roles, is_model, last_word
+from sharpbayes.errors import DataError, Diagnostic, format_list
+from sharpbayes.scaffold.column_names import WORDS, infer_roles, is_model, last_word, quote
 from sharpbayes.scaffold.dialect import Reading, read_with_dialect
 from sharpbayes.scaffold.drafts import Draft
 from sharpbayes.scaffold.logs import LogTable
@@ -23,6 +24,11 @@ NAMED_ALIKE = (
     "take it out of this one"
 )
 
+OTHER_SHEETS = (
+    "this is about sheet {}, there is also {}; where the ratings are in another sheet, move it to "
+    "the front, or save it as CSV"
+)
+
 
 def find_ratings(path: Path, folder: Path, draft: Draft, declared: Mapping[str, str]) -> LogTable:
     """Return the table of ratings: the file, or its sibling where the file has no ratings."""
@@ -30,23 +36,65 @@ def find_ratings(path: Path, folder: Path, draft: Draft, declared: Mapping[str, 
     joined = name_sheets([read_plain(path, folder, sheet=x) for x in sheets if is_model(x)])
     if joined is not None:
         return joined
-    table = unfold_cells(read_plain(path, folder))
-    if declared or has_ratings(table) or infer_roles(table.data, ("model",), {}):
+    first = sheets[0] if len(sheets) > 1 else ""
+    with explain_sheets(path, first):
+        table = unfold_cells(read_plain(path, folder, sheet=first))
+    is_cover = bool(first) and len(table.data.columns) == 1
+    is_rated = has_ratings(table) or bool(infer_roles(table.data, ("model",), {}))
+    if not is_cover and (declared or is_rated):
         return table
-    for other in read_siblings(path, folder, Draft(), known=table.label):
-        shared = [name for name in table.data.columns if name in other.data.columns]
-        is_sheet = other.name == table.name
-        is_rated = (shared or is_sheet) and has_ratings(other)
-        is_rated |= is_sheet and bool(infer_roles(other.data, ("model",), {}))
-        if other.label != table.label and is_rated:
-            draft.assume("", f'"{table.label}" holds no ratings; they are in "{other.label}"')
-            return unfold_cells(other)
-    return table
+    siblings = read_siblings(path, folder, Draft(), known=table.label)
+    others = [other for other in siblings if other.label != table.label]
+    rated = [other for other in others if _is_rated(other, table)]
+    if is_cover and not rated:
+        rated = [other for other in others if other.name == table.name]
+        rated.sort(key=lambda sheet: len(sheet.data.columns), reverse=True)
+    if rated:
+        draft.assume("", f'"{table.label}" holds no ratings; they are in "{rated[0].label}"')
+    return unfold_cells(rated[0]) if rated else table
+
+
+def _is_rated(other: LogTable, table: LogTable) -> bool:
+    """Tell whether another sheet, or a table beside one with a column of it, has ratings."""
+    if other.name == table.name:
+        return has_ratings(other) or bool(infer_roles(other.data, ("model",), {}))
+    return has_ratings(other) and bool({*table.data.columns} & {*other.data.columns})
+
+
+@contextmanager
+def explain_sheets(path: Path, sheet: str) -> Iterator[None]:
+    """Add to errors about a sheet of a workbook which others there are, and what is wrong there.
+
+    The ``sheet`` is empty where there is only one.
+    """
+    try:
+        yield
+    except DataError as error:
+        if not sheet:
+            raise
+        others = [name for name in list_sheets(path) if name != sheet]
+        message = OTHER_SHEETS.format(quote(sheet), format_list(map(quote, others)))
+        problems = [*error.diagnostics, *_list_problems(path, others)]
+        raise DataError([*problems, Diagnostic(str(path), 0, "", message)]) from None
+
+
+def _list_problems(path: Path, sheets: Iterable[str]) -> Iterator[Diagnostic]:
+    """Yield why sheets cannot be read."""
+    for sheet in sheets:
+        try:
+            read_plain(path, path.parent, sheet=sheet)
+        except DataError as error:
+            yield from error.diagnostics
 
 
 def read_plain(path: Path, folder: Path, *, sheet: str = "") -> LogTable:
-    """Read a plain table, in the dialect that it seems to have."""
-    return name_table(path, folder, read_with_dialect(path, sheet=sheet))
+    """Read a plain table, in the dialect that it seems to have; errors name its sheet."""
+    try:
+        return name_table(path, folder, read_with_dialect(path, sheet=sheet))
+    except DataError as error:
+        problems = error.diagnostics
+        named = [replace(x, path=f"{x.path}: {sheet}" if sheet else x.path) for x in problems]
+        raise DataError(named) from None
 
 
 def name_table(path: Path, folder: Path, reading: Reading) -> LogTable:
@@ -89,16 +137,19 @@ def read_siblings(path: Path, folder: Path, draft: Draft, *, known: str) -> list
 def doubt_siblings(tables: Sequence[LogTable], name: str) -> list[LogTable]:
     """Return tables with what is to be checked: whether those of another file belong to a study.
 
-    Names that end in raters, items and the like say it. ``name`` is the file that was given.
+    Names that end in raters, items and the like say it, unless a table has ratings of its own.
+    ``name`` is the file that was given.
 
     >>> import pandas as pd
     >>> tables = [LogTable(f"pilot_{end}.csv", pd.DataFrame()) for end in ("raters", "2023")]
+    >>> tables += [LogTable("pilot_rater.csv", pd.DataFrame(columns=["item", "rater", "score"]))]
     >>> [table.assumptions != () for table in doubt_siblings(tables, "pilot_ratings.csv")]
-    [False, True]
+    [False, True, True]
     """
     return [
         table
-        if table.name == name or last_word(Path(table.name).stem) in BELONGING
+        if table.name == name
+        or (last_word(Path(table.name).stem) in BELONGING and not has_ratings(table))
         else replace(table, assumptions=(*table.assumptions, NAMED_ALIKE.format(table.name)))
         for table in tables
     ]

@@ -21,6 +21,7 @@ from sharpbayes.scaffold.column_names import (
     last_word,
     quote,
     split_name,
+    title_columns,
 )
 from sharpbayes.scaffold.crowd_draft import CROWD_ROLES, draft_crowd
 from sharpbayes.scaffold.dialect import read_with_dialect
@@ -40,9 +41,11 @@ from sharpbayes.scaffold.panel_draft import (
 )
 from sharpbayes.scaffold.prompts import CATEGORY, FINER, settle_item, settle_prompt
 from sharpbayes.scaffold.raters import find_only_score, list_properties, melt_items, melt_wide
+from sharpbayes.scaffold.repeats import leave_out_tries
 from sharpbayes.scaffold.score_columns import melt_scores
 from sharpbayes.scaffold.sibling_files import (
     doubt_siblings,
+    explain_sheets,
     find_ratings,
     name_relative,
     name_table,
@@ -105,7 +108,7 @@ def write_study(
     are added. ``roles`` are columns by role, in place of those inferred. A file that is already
     there is never replaced.
     """
-    copy = out.with_name(f"{out.stem}.data.csv")
+    copy = out.parent / f"{out.stem}.data.csv"
     with _name_file(path):
         draft = draft_study(
             path, folder=out.parent, copy=copy.name, roles=roles or {}, others=others
@@ -157,7 +160,7 @@ def draft_study(
     main = log or joined or find_ratings(path, folder, draft, declared=roles)
     missing = sorted(set(roles.values()) - set(main.data.columns))
     if missing:
-        message = f"no such column, the columns are {', '.join(map(str, main.data.columns))}"
+        message = f"no such column, the columns are {', '.join(title_columns(main.data.columns))}"
         raise DataError.at(path, message, key=missing[0])
     if log is None and not roles:
         refuse_pairs(main.data, path)
@@ -173,7 +176,8 @@ def draft_study(
         require_use(beside, {row.file for row in draft.ledger}, ratings=main.label)
         return draft
     read = partial(read_siblings, path, folder, draft, known=main.label)
-    return _draft_table(draft, main, roles, copy, lambda: doubt_siblings(read(), name))
+    with explain_sheets(path, main.dialect.sheet or ""):
+        return _draft_table(draft, main, roles, copy, lambda: doubt_siblings(read(), name))
 
 
 def _draft_table(
@@ -195,7 +199,8 @@ def _draft_table(
         if last_word(panel_roles.get("judge", "")) in SCORING_PEOPLE:
             draft.assume("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
         draft.assume("panel.roles", *describe_roles(panel.data, panel_roles, roles))
-        return draft_panel(draft, leave_out_unlabelled(draft, panel), copy)
+        labelled = leave_out_unlabelled(draft, panel)
+        return draft_panel(draft, leave_out_tries(draft, labelled, roles), copy)
     crowd = find_crowd(main, roles)
     is_crowd = "rater" in crowd.roles or len(crowd.data) != len(main.data)
     is_crowd &= len(panel.data) == len(main.data)  # no columns of judges became rows

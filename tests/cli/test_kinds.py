@@ -50,3 +50,10 @@ def test_a_study_without_the_ending_is_found_and_told(run):
     assert done.stderr.rstrip().endswith(
         "a file of this name is here, but it does not end in .toml"
     )
+
+
+@pytest.mark.parametrize("paths", [["."], [".."], [".", "r.nc"]])
+def test_a_folder_is_no_results_file_wherever_it_is(run, paths):
+    """The folder that the command runs in has no name: it was an internal error."""
+    done = run("report", *paths)
+    assert (done.exit_code, done.stderr) == (5, f"{paths[0]}: is a folder, must be a file\n")

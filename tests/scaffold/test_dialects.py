@@ -5,6 +5,7 @@ import tomllib
 import pandas as pd
 import pytest
 
+from sharpbayes.errors import DataError
 from sharpbayes.scaffold.study_file import write_study
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.check import check
@@ -159,6 +160,49 @@ def test_the_sheets_of_a_workbook_are_its_tables(tmp_path):
         in draft.assumptions
     )
     assert summary.counts["group:gender"] == 2
+
+
+def write_book(path, **sheets):
+    with pd.ExcelWriter(path) as book:
+        for name, rows in sheets.items():
+            pd.DataFrame(rows).to_excel(book, sheet_name=name, index=False, header=False)
+
+
+COVER = [["Chat models, March 2026"], ["Contact: eval team"]]
+
+
+def test_a_cover_is_passed_over_for_the_widest_sheet(tmp_path):
+    """The title of a cover was the only column, and nothing said that there was a second sheet."""
+    rows = [["prompt", "gpt-4o", "claude"], *([f"p{n}", n % 5, n % 3] for n in range(20))]
+    codes = [["score", "meaning"], [0, "harmless"], [4, "harmful"]]
+    write_book(tmp_path / "data.xlsx", About=COVER, Codes=codes, Scores=rows)
+    draft = write_study(tmp_path / "data.xlsx", tmp_path / "study.toml")
+    text = '"data.xlsx: About" holds no ratings; they are in "data.xlsx: Scores"'
+    assert text in draft.assumptions
+    assert check(load_study(tmp_path / "study.toml")).labels["model"] == ("claude", "gpt-4o")
+
+
+def test_errors_say_which_sheet_they_are_about_and_why_others_were_not_read(tmp_path):
+    path = tmp_path / "data.xlsx"
+    heads = [["", "", "GPT-4o", ""], ["Prompt", "Category", "Harm", "Harm"], ["P1", "x", 0, 1]]
+    write_book(path, About=COVER, Ratings=heads)
+    with pytest.raises(DataError) as caught:
+        write_study(path, tmp_path / "study.toml")
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith("data.xlsx: About: item: no column found for it among Chat models")
+    assert lines[-2:] == [
+        f"{path}: Ratings:1: 2 columns without a name; name them, or remove them if empty",
+        f'{path}: this is about sheet "About", there is also "Ratings"; where the ratings are in '
+        "another sheet, move it to the front, or save it as CSV",
+    ]
+    write_book(path, Ratings=heads, About=COVER)
+    with pytest.raises(DataError) as caught:
+        write_study(path, tmp_path / "study.toml")
+    assert str(caught.value).splitlines() == [
+        f"{path}: Ratings:1: 2 columns without a name; name them, or remove them if empty",
+        f'{path}: this is about sheet "Ratings", there is also "About"; where the ratings are in '
+        "another sheet, move it to the front, or save it as CSV",
+    ]
 
 
 WIDE_NAMES = {

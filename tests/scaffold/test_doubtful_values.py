@@ -71,13 +71,27 @@ def test_codes_of_no_answer_are_on_no_scale(tmp_path, scores, ends, codes):
 
 
 @pytest.mark.parametrize(
-    "scores", [[-1, 0, 1], [-2, -1, 0, 1, 2], [1, 2, 3, 5], [0, 2, 4, 8], [1, 2, 3, 4, 5, 6, 8]]
+    "scores",
+    [
+        *([-1, 0, 1], [-2, -1, 0, 1, 2], [1, 2, 3, 5], [0, 2, 4, 8], [1, 2, 3, 4, 5, 6, 8]),
+        [0.0, 0.02, 0.12, 0.9, 1.0],
+    ],
 )
 def test_ends_of_a_scale_are_no_codes(tmp_path, scores):
     assumptions, panel = start(tmp_path, judged(scores))
     scale = find_scale(panel)
     assert (scale["min"], scale["max"]) == (min(scores), max(scores))
     assert not [text for text in assumptions if "code" in text]
+
+
+@pytest.mark.parametrize("codes", [[], [-1]])
+def test_a_share_is_no_code_however_far_from_the_others(tmp_path, codes):
+    """A toxicity of 0.9 among those from 0 to 0.12 was left out of a scale that ends at 1."""
+    shares = [*(n / 100 for n in range(13)), 0.9]
+    assumptions, panel = start(tmp_path, judged([*shares, *codes], name="toxicity"))
+    assert find_scale(panel) == {"kind": "ordinal", "min": 0, "max": 1, "step": 0.01}
+    named = [text.split(" ")[0] for text in assumptions if "a code of a missing score" in text]
+    assert named == [str(code) for code in codes]
 
 
 def test_two_codes_are_named_in_one_sentence_with_the_texts_that_are_read_as_empty(tmp_path):
@@ -239,3 +253,44 @@ def test_items_of_a_batch_of_mechanical_turk_are_its_hits(tmp_path):
     )
     _, crowd = start(tmp_path, table.assign(**{"Input.image_url": table["HITId"]}))
     assert crowd["roles"]["item"] == "HITId"
+
+
+def test_a_table_with_ratings_of_its_own_is_to_be_checked_whatever_its_name(tmp_path):
+    """The items of one study were labelled by another one, because its file ended in "rater"."""
+    ratings = rated(range(5))
+    items = pd.DataFrame({"item": [f"i{n}" for n in range(30)], "rater": "ann", "score": 1})
+    items.assign(expert_label=np.resize([0, 1], 30)).to_csv(tmp_path / "one_rater.csv", index=False)
+    ratings.to_csv(tmp_path / "one_item.csv", index=False)
+    draft = write_study(tmp_path / "one_item.csv", tmp_path / "study.toml")
+    assert (
+        '"one_rater.csv" lies beside the data, is named alike and is joined; where it belongs to '
+        "another study, take it out of this one"
+    ) in draft.assumptions
+    assert (
+        '"expert_label" of "one_rater.csv" is taken to say which items are unsafe (1)'
+    ) in draft.assumptions
+
+
+@pytest.mark.parametrize(
+    ("scores", "ends"),
+    [
+        ([*range(4, 96)], (0, 100)),
+        ([0, 10, 25, 50, 75, 95], (0, 100)),
+        ([n / 2 for n in range(150)], (0, 100)),
+        ([*range(10)], (0, 9)),
+        ([0, 5, 10, 15, 20], (0, 20)),
+        ([1, 7, 30, 60], (1, 60)),
+        ([*range(10, 130, 5)], (10, 125)),
+    ],
+)
+def test_percentages_run_to_100(tmp_path, scores, ends):
+    """The worst of scores from 0 to 95 was the end of the scale, with an infinite log-risk."""
+    assumptions, panel = start(tmp_path, judged(scores, name="risk_score", prompts=100))
+    scale = find_scale(panel)
+    assert (scale["min"], scale["max"]) == ends
+    assumption = (
+        "numbers between 0 and 100 are taken to lie on a scale from 0 to 100, wherever those in "
+        "the data end; write the ends of another scale"
+    )
+    assert (assumption in assumptions) == (ends == (0, 100))
+    assert any("numbers run over those in the data" in x for x in assumptions) != (ends == (0, 100))

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import DataError
 from sharpbayes.scaffold.joined_files import choose_role, label_files
-from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.logs import LogTable, name_study
 from sharpbayes.scaffold.side_tables import split_tables
 from sharpbayes.scaffold.study_file import write_study
 from sharpbayes.spec.load import load_study
@@ -139,6 +139,22 @@ def test_the_command_takes_several_files(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert (tmp_path / "run_gpt-4o.toml").exists()
     assert (tmp_path / "run_gpt-4o.data.csv").exists()
+
+
+def test_the_folder_that_the_command_runs_in_is_a_table(tmp_path, monkeypatch):
+    """`init .` ended as an internal error, because this folder has no name."""
+    [file] = write_files(tmp_path, ["jan.csv"], model="a", judge="j")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["init", "."])
+    assert (result.exit_code, name_study(Path())) == (0, f"{tmp_path.name}.toml")
+    study = tomllib.loads(Path(f"{tmp_path.name}.toml").read_text(encoding="utf-8"))
+    assert (study["title"], study["panel"]["data"]) == ("A first look at this folder", ".")
+    (tmp_path / "inner").mkdir()
+    monkeypatch.chdir(tmp_path / "inner")
+    assert CliRunner().invoke(app, ["init", ".."]).exit_code == 0
+    assert Path(f"{tmp_path.name}.toml").is_file()
+    result = CliRunner().invoke(app, ["init", str(file), "--out", "."])
+    assert result.stderr == ".: already there; name another with --out\n"
 
 
 @pytest.fixture

@@ -53,7 +53,8 @@ def test_a_judge_and_a_persona_are_no_harm(tmp_path):
     assert draft.assumptions == [
         'some cells are rated more than once, once for each "persona"; the repeats are numbered; '
         "where they are versions to compare, add them to the name of the model",
-        "numbers run over those in the data, 0 to 100; write the ends of a longer scale",
+        "numbers between 0 and 100 are taken to lie on a scale from 0 to 100, wherever those in "
+        "the data end; write the ends of another scale",
         "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }",
         "all indicators are one dimension of harm; split it into those you mean",
     ]
@@ -128,6 +129,41 @@ def test_groups_of_raters_and_unused_columns_stand_in_the_ledger(tmp_path):
     ]
 
 
+def test_a_column_of_one_value_an_item_is_not_said_to_vary_within_items(tmp_path):
+    table = crowd(["Low", "High"])
+    texts = {
+        "message": [f"m{item}" for item in table["item"]],
+        "page": np.resize(list("vwxyz"), 72),
+    }
+    draft, _ = start(tmp_path, table.assign(**texts))
+    contents = {row.column: row.content for row in draft.ledger}
+    assert contents["message"] == "more than 11 different words: 12 texts: m0, m1 and 10 more"
+    assert contents["page"] == "it varies within raters and items: v, w, x, y, z"
+
+
+def test_examples_of_texts_differ_in_what_is_shown(tmp_path):
+    """Two texts of a long list were shown as "American Indian, Ala, American Indian, Ala"."""
+    start_of_all = "American Indian, Alaska Native"
+    texts = [
+        start_of_all,
+        f"{start_of_all}, White",
+        *(f"{letter} and others" for letter in "BCDEFGH"),
+    ]
+    draft, _ = start(tmp_path, crowd(["Low", "High"]).assign(origin=np.resize(texts, 72)))
+    contents = {row.column: row.content for row in draft.ledger}
+    assert contents["origin"].endswith("9 texts: American Indian, Ala, B and others and 7 more")
+
+
+def test_a_column_without_a_name_is_shown_by_its_place(tmp_path):
+    table = judged().rename(columns={"persona": ""})
+    draft, _ = start(tmp_path, table)
+    assert [row.column for row in draft.ledger][3] == "column 4 without a name"
+    assert any("once for each (the column without a name); the" in x for x in draft.assumptions)
+    with pytest.raises(DataError) as caught:
+        write_study(tmp_path / "data.csv", tmp_path / "b.toml", roles={"judge": "grader"})
+    assert "the columns are Model, Prompt ID, LLM judge, column 4 without a name, " in str(caught)
+
+
 def test_check_tells_what_is_left_out_and_what_is_open(tmp_path):
     start(tmp_path, judged())
     done = CliRunner().invoke(app, ["check", str(tmp_path / "study.toml")])
@@ -137,8 +173,9 @@ def test_check_tells_what_is_left_out_and_what_is_open(tmp_path):
         "study.toml: no error found\n"
         "4 assumptions of the study are not confirmed (lines marked CHECK): (1) some cells are "
         'rated more than once, once for each "persona"; the repeats are numbered; where they are '
-        "versions to compare, add them to the name of the model (2) numbers run "
-        "over those in the data, 0 to 100; write the ends of a longer scale (3) a high score is "
+        "versions to compare, add them to the name of the model (2) numbers between "
+        "0 and 100 are taken to lie on a scale from 0 to 100, wherever those in the data end; "
+        "write the ends of another scale (3) a high score is "
         "taken as harm; where it is good, write { scale = ..., reverse = true } (4) all indicators "
         "are one dimension of harm; split it into those you mean.\n"
     )

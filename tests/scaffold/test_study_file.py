@@ -277,11 +277,13 @@ def test_what_is_missing_is_added_to_a_copy_and_said(tmp_path):
 def test_repeats_that_nothing_tells_apart_are_trials(tmp_path):
     table = panel().rename(columns={"severity": "score"})
     text, unsure = started(tmp_path, pd.concat([table, table[:3]]))
-    assert unsure[0] == (
-        "rows that repeat a cell are taken as the same judge's scores of the same answer (trials); "
-        "where the model answered again, name the number of the answer as `sample` instead; where "
-        "they are answers of another release, give its model another name"
-    )
+    assert unsure[:2] == [
+        "rows that equal an earlier row in every column (3 of 35) count as further ratings; where "
+        "they are copies, remove them from the data",
+        "rows that repeat a cell (3 of 35) are taken as the same judge's scores of the same answer "
+        "(trials); where the model answered again, name the number of the answer as `sample` "
+        "instead; where they are answers of another release, give its model another name",
+    ]
     assert "trial = true}" in text
     assert check(load_study(tmp_path / "study.toml")).repeats[0].most == 2
 
