@@ -129,6 +129,8 @@ def test_a_certainty_that_depends_on_the_fitted_model_says_on_what(plan):
         "lowers it (`--count` looks at more). That depends on what the fitted model assumes of "
         "answers more severe than these prompts show."
     ]
+    [at_ceiling] = changed(plan, verdict="cannot tell", basis="", **facts)
+    assert at_ceiling.endswith("lowers it (`--count` looks at more).")
 
 
 def test_the_list_has_the_columns_of_the_user(plan):

@@ -254,4 +254,5 @@ def test_scores_are_named_as_the_data_name_them(tmp_path, scale, labels, mean):
     assert ("Mean: in steps, 0 is" in tables["scale_use"].note) == (labels[0] != "1")
     item = tables["contested_items"]
     assert [row[0] for row in item.rows] == labels[::-1]
-    assert item.note.split(": ")[1].split(". ")[0].removesuffix(".") in labels
+    plurality = item.note.removeprefix("Plurality of all raters: ").split(" (a tie")[0]
+    assert plurality.split(". ")[0].removesuffix(".") in labels
