@@ -415,4 +415,6 @@ def test_a_verdict_does_not_wait_for_the_sentences_on_it(fitted, monkeypatch):
 
 def test_the_help_names_the_table_of_prices():
     printed = CliRunner().invoke(app, ["next", "--help"]).stdout
-    assert "over `costs` of the study" in " ".join(printed.replace("\u2502", " ").split())
+    text = " ".join(printed.replace("\u2502", " ").split())
+    places = [text.index(words) for words in ("over `costs`", "Of a panel:", "Of a crowd:")]
+    assert places == sorted(places)
