@@ -125,9 +125,16 @@ def label_groups(
     """
     labels, names = [str(group) for group in groups], group_names(results)
     named = [names.get(label, ("", label)) for label in labels]
-    several = len({grouping for grouping, _ in named if grouping}) > 1
+    several = not name_grouping(results, labels)
     texts = [f"{of}: {value}" if several and of else value for of, value in named]
     return dict(zip(labels, wrap_names(texts, width), strict=True))
+
+
+def name_grouping(results: xr.DataTree, groups: Iterable[object]) -> str:
+    """Return the columns of groups where one grouping is shown, whose labels are values alone."""
+    names = group_names(results)
+    groupings = {names.get(str(group), ("", ""))[0] for group in groups} - {""}
+    return wrap_name(groupings.pop(), 40) if len(groupings) == 1 else ""
 
 
 def label_strata(strata: Iterable[object]) -> dict[str, str]:
