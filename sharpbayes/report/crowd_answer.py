@@ -1,6 +1,6 @@
 """The answer of a crowd: how well scores follow labels, and how groups of raters differ."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -290,7 +290,7 @@ class CrowdAnswer:
             )
 
 
-def _unmeasured_agreement(cell: xr.Dataset) -> Iterator[str]:
+def _unmeasured_agreement(cell: Mapping[Hashable, xr.DataArray]) -> Iterator[str]:
     """Why agreement of several raters is not measured, and the setting that two of them need."""
     raters, reason = int(cell["raters"]), str(cell["reason"].item())
     if raters >= PAIR:
