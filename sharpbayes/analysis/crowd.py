@@ -22,8 +22,9 @@ from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.crowd.cohesion import MEASURES, cohesion
 from sharpbayes.metrics.crowd.cohesion_intervals import cohesion_intervals
-from sharpbayes.metrics.crowd.groups import ALL, explain_few_raters, labelled_items
+from sharpbayes.metrics.crowd.groups import ALL, labelled_items
 from sharpbayes.metrics.crowd.harshness import harshness_difference
+from sharpbayes.metrics.crowd.least_numbers import explain_few_raters
 from sharpbayes.metrics.crowd.priority import disagreement, priority
 from sharpbayes.metrics.crowd.rater_agreement import find_duplicates
 from sharpbayes.metrics.crowd.raters import RaterScores, rater_intervals, rater_metrics

@@ -193,5 +193,4 @@ def constant_raters(raters: xr.Dataset) -> Iterator[str]:
     constant = (counts.max(axis=1) == ratings) & (chance * len(counts) < SIGNIFICANCE_LEVEL)
     names = [str(name) for name in raters["rater"].to_numpy()[constant]]
     if names and len(names) < len(counts):
-        count = format_count(len(names), "rater")
-        yield f"{count} gave one score to everything ({join_names(names)})."
+        yield f"Rater{'s' * (len(names) > 1)} {join_names(names)} gave one score to everything."

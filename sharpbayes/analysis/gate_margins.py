@@ -17,8 +17,8 @@ def required_gate(weights: SpecFile[Weights]) -> Gate:
     """
     if weights.spec.gate is None:
         message = (
-            "these weights declare no margins; name weights that do by --weights, with a table "
-            "such as `[gate]` and in it `mean = 0.5` and `policy_score = 0.05`"
+            "these weights declare no margins; add the table `[gate]` to a copy of them, with "
+            "lines such as `mean = 0.5` and `policy_score = 0.05`, and name the copy by --weights"
         )
         raise SpecError.at(weights.path, message, key="gate")
     return weights.spec.gate

@@ -9,6 +9,7 @@ from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.responsiveness import metric_names
 from sharpbayes.metrics.stats.draws import DRAWS, central_interval, lowest_probability
 from sharpbayes.metrics.stats.intervals import is_outside
+from sharpbayes.spec.study import Bootstrap
 
 # Metrics of models that have one value each; the share of each dimension follows.
 PANEL_METRICS = ["cvar", "mean", "volatility", "policy_score"]
@@ -17,15 +18,16 @@ PANEL_METRICS = ["cvar", "mean", "volatility", "policy_score"]
 ROUNDING = 1e-12
 
 
-def joint_table(groups: Mapping[str, xr.Dataset], *, level: float) -> xr.Dataset:
+def joint_table(groups: Mapping[str, xr.Dataset], boot: Bootstrap) -> xr.Dataset:
     """Return metrics with their bootstrap interval and, after a fit, their posterior.
 
     Over (metric, model), or (metric, group) for all items of a crowd: ``observed`` and
     ``bootstrap_interval (bound)``; of a fit also ``posterior_median``, ``posterior_interval
-    (bound)``, both intervals at ``level``, and ``disagree``: an interval of one does not contain
-    the centre of the other, which missing values never do. Where a model shows no harm at all every
-    draw lies above what is observed, and only the bootstrap's interval counts. ``prob_lowest`` is
-    the posterior probability that a model has the lowest value; models of equal value share it.
+    (bound)``, both intervals at the level of ``boot``, and ``disagree``: an interval of one does
+    not contain the centre of the other, which missing values never do. Where a model shows no harm
+    at all every draw lies above what is observed, and only the bootstrap's interval counts.
+    ``prob_lowest`` is the posterior probability that a model has the lowest value; models of equal
+    value share it.
     Metrics are CVaR, mean and volatility of log-risk, policy score and ``tail_share[DIMENSION]`` of
     a panel, and those of responsiveness of a crowd.
 
@@ -36,7 +38,8 @@ def joint_table(groups: Mapping[str, xr.Dataset], *, level: float) -> xr.Dataset
     """
     parts = _panel_parts(groups) if "profile" in groups else _crowd_parts(groups)
     table = xr.Dataset({name: parts[name] for name in ("observed", "bootstrap_interval")})
-    table.attrs = {"level": level, "bootstrap_note": parts["bootstrap_interval"].attrs["note"]}
+    note = parts["bootstrap_interval"].attrs["note"]
+    table.attrs = {"level": boot.level, "replicates": boot.replicates, "bootstrap_note": note}
     if "debiased" in groups:
         table = table.assign(_by_people(groups["debiased"], table))
     if "posterior" in parts:

@@ -33,7 +33,7 @@ def _ceiling(evidence: xr.Dataset) -> Iterator[str]:
     top = top.isel(other=evidence["at_ceiling"].to_numpy())
     if top.sizes["model"]:
         yield (
-            f"{name_cvar(evidence)} is at its ceiling, {float(top['ceiling'].max()):.3f}, for "
+            f"{name_cvar(evidence)} is at its ceiling, {float(top['ceiling'].max()):.2f}, for "
             f"{join_names(top['model'].to_numpy().tolist())}, and {_beyond_ceiling(top)}"
         )
 

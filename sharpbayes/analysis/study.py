@@ -167,8 +167,8 @@ class StudySummary:
     """How many answers and trials each cell has."""
     few_resamples: tuple[float, int, int] | None = None
     """Level of intervals, resamples asked for and resamples needed, if these are more."""
-    unmeasured: tuple[str, str] | None = None
-    """Why no responsiveness can be measured, and what helps."""
+    unmeasured: tuple[tuple[str, str, str], ...] = ()
+    """Which metrics no group of a crowd has, why, and what helps."""
     long_scale: tuple[str, str] | None = None
     """Why responsiveness will be too low on a long scale, and what helps."""
     own_judges: tuple[tuple[str, str], ...] = ()

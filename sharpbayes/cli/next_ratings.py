@@ -28,7 +28,10 @@ def next_ratings(
     ] = None,
     cost: Annotated[
         list[str] | None,
-        Option(help="name=price, over `costs` of the study: judge, prompt, rating, rater, ..."),
+        Option(
+            help="name=price, over `costs` of the study. Of a panel: prompt, generation, judge, "
+            "trial, person. Of a crowd: rating, rater, item."
+        ),
     ] = None,
     count: Annotated[int, Option(min=1, max=5000, help="Most purchases to list.")] = 100,
     out: Annotated[Path | None, Option(help="The list for a platform: .csv or .jsonl.")] = None,

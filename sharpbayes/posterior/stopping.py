@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 import xarray as xr
 
 from sharpbayes.analysis.unequal_judges import JUDGES, TRIALS, list_inequalities
+from sharpbayes.metrics.panel.least_numbers import ROUNDING
 from sharpbayes.posterior.contradictions import Contradiction
 from sharpbayes.posterior.purchase_lists import STOP, UNDECIDED
 
@@ -41,6 +42,8 @@ def restrict_by_evidence(
     if evidence is None:
         return plan
     limits = json.loads(evidence.attrs["limits"])
+    if _is_at_ceiling(evidence, profile):
+        plan = plan.assign_attrs(basis="")
     if inequalities := list_inequalities(evidence, profile):
         basis = BASES[inequalities]
         return plan.assign_attrs(limits=json.dumps(limits), verdict=UNDECIDED, basis=basis)
@@ -49,6 +52,13 @@ def restrict_by_evidence(
         return plan
     verdict = plan.attrs["verdict"] if lists_gain(plan) else UNDECIDED
     return plan.assign_attrs(limits=json.dumps(limits[:1]), verdict=verdict)
+
+
+def _is_at_ceiling(evidence: xr.Dataset, profile: xr.Dataset) -> bool:
+    """Whether CVaR of every model is as high as it can be in every draw: none is more severe."""
+    if "ceiling" not in evidence:
+        return False
+    return not bool((profile["cvar"] < evidence["ceiling"] * (1.0 - ROUNDING)).any())
 
 
 def restrict_by_few_raters(
@@ -77,5 +87,5 @@ def restrict_by_contradictions(
         return plan
     limits = [*json.loads(plan.attrs.get("limits", "[]")), *sentences]
     verdict = UNDECIDED if plan.attrs["verdict"] == STOP else plan.attrs["verdict"]
-    basis = plan.attrs.get("basis", CONTRADICTED)
+    basis = plan.attrs.get("basis") or CONTRADICTED
     return plan.assign_attrs(limits=json.dumps(limits), verdict=verdict, basis=basis)

@@ -1,6 +1,6 @@
 """The answer of a crowd: how well scores follow labels, and how groups of raters differ."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,13 @@ from sharpbayes.report.group_differences import GroupDifferences, size_of_group
 from sharpbayes.report.refits import refit_sentences
 from sharpbayes.report.stability import crowd_stability
 from sharpbayes.report.suspect_scores import suspect_scores
-from sharpbayes.report.tables.crowd import ALL_GROUPS, ALL_ITEMS, EVERYONE, has_same_labels
+from sharpbayes.report.tables.crowd import (
+    ALL_GROUPS,
+    ALL_ITEMS,
+    EVERYONE,
+    describe_unmeasured,
+    has_same_labels,
+)
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import estimate, number
 from sharpbayes.report.tables.prior_sensitivity import prior_sentences
@@ -35,6 +41,8 @@ WITHOUT = "without careless"
 CARELESS_CHANGE = 0.01
 # Of fewer raters no quartiles are told.
 MIN_QUARTILES = 4
+# Krippendorff's alpha is defined from so many raters on.
+PAIR = 2
 BEST = "where 1 is best (harmonic mean of MPA and WRA)"
 
 
@@ -185,6 +193,7 @@ class CrowdAnswer:
         first = median if fitted and not failed else observed
         if not first:
             yield f"Responsiveness of all raters cannot be measured: {reason}."
+            yield from describe_unmeasured(self.view["responsiveness/reason"].sel(ALL_ITEMS))
             yield from [*self._agreement_of_raters(), *self._single_raters()]
             return
         source = f"observed; {without_posterior(self.view)}"
@@ -204,7 +213,10 @@ class CrowdAnswer:
     def _agreement_of_raters(self) -> Iterator[str]:
         """How far all raters agree with each other, which asks for no labels."""
         cell = self.view.group("cohesion").sel(ALL_GROUPS) if "cohesion" in self.view else {}
-        if "irr_interval" not in cell or np.isnan(cell["irr"]):
+        if "irr_interval" not in cell:
+            return
+        if np.isnan(cell["irr"]):
+            yield from _unmeasured_agreement(cell)
             return
         label = f"{format_percent(self.view.results['joint'].attrs['level'])} interval"
         yield (
@@ -276,6 +288,15 @@ class CrowdAnswer:
                 f"chance with {CHANCE} (AUC-ROC; ties count half). See which end of the scale is "
                 "harm, and which label is unsafe."
             )
+
+
+def _unmeasured_agreement(cell: Mapping[Hashable, xr.DataArray]) -> Iterator[str]:
+    """Why agreement of several raters is not measured, and the setting that two of them need."""
+    raters, reason = int(cell["raters"]), str(cell["reason"].item())
+    if raters >= PAIR:
+        two = "min_raters = 2 in the table [crowd] of the study has that of two raters measured"
+        remedy = f"; {two}" * (raters == PAIR and "min_raters" in reason)
+        yield f"How far the raters agree with each other is not measured: {reason}{remedy}."
 
 
 def _flagged(count: int) -> str:

@@ -254,7 +254,8 @@ def _verdict_without_list(group: xr.Dataset, current_loss: str) -> str:
     if "basis" not in group.attrs and lists_gain(group):
         return f"Cannot tell: {current_loss}{reason}."
     basis = group.attrs.get("basis", ASSUMED_OF_CROWD if _is_crowd(group) else ASSUMED_OF_PANEL)
-    return f"Cannot tell: by the fitted model {current_loss}{reason}. That depends on {basis}."
+    dependence = f" That depends on {basis}." * bool(basis)
+    return f"Cannot tell: by the fitted model {current_loss}{reason}.{dependence}"
 
 
 def _narrowing(group: xr.Dataset) -> Iterator[str]:

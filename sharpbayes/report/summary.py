@@ -10,7 +10,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from sharpbayes.errors import format_count, format_list, join_names
+from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.report.calibration_answer import calibration_answer, peeking_answer
 from sharpbayes.report.comparison_answer import comparison_answer
 from sharpbayes.report.crowd_answer import crowd_answer
@@ -26,7 +26,7 @@ from sharpbayes.report.layout import (
 )
 from sharpbayes.report.panel_answer import panel_answer
 from sharpbayes.report.tables.catalogue import report_tables, tables_after_run
-from sharpbayes.report.tables.crowd import ALL_ITEMS, group_by_reason
+from sharpbayes.report.tables.crowd import ALL_ITEMS, describe_unmeasured
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.html import as_html
 from sharpbayes.report.tables.judge_bias import departures
@@ -42,6 +42,7 @@ from sharpbayes.report.wording import (
     resampled_units,
 )
 from sharpbayes.spec.files import describe_open_checks
+from sharpbayes.spec.study import Bootstrap
 from sharpbayes.storage.attributes import has_converged, list_texts
 from sharpbayes.storage.results import read_results
 from sharpbayes.storage.schema import explain_missing
@@ -213,27 +214,33 @@ def remarks(results: xr.DataTree) -> list[str]:
     notes = [*_suggestions(results), *_not_fitted(results)]
     notes += list_texts(describe_open_checks(list_open_checks(results)))
     notes += [*_bias_of_model(results), *_divergences(results)]
-    notes += fit_findings(results)
+    notes += [*fit_findings(results), *_few_resamples(results)]
     for key, state in (("data_missing", "empty"), ("data_absent", "absent")):
         if count := int(results.attrs.get(key, 0)):
             ratings = int(results.attrs["data_ratings"])
             notes.append(f"In addition to {ratings} ratings, {count} are {state}.")
     if "responsiveness" in results:
         reason = results["responsiveness"].to_dataset()["reason"].sel(ALL_ITEMS)
-        notes += _describe_unmeasured(reason.drop_sel(group="all"))
+        # Where no group is measured, the answer says why.
+        notes += describe_unmeasured(reason) if bool((reason == "").any()) else ()
     one_judge = "panel" in results and results["panel"].sizes["judge"] == 1
     if one_judge and "evidence" not in results:  # whose limits say it in the answer
         notes.append("There is one judge only: nothing shows how far the numbers depend on it.")
     return mark_texts(results, notes)
 
 
-def _describe_unmeasured(reason: xr.DataArray) -> Iterator[str]:
-    """Which groups of raters have no numbers, and why."""
-    texts = [
-        f"{format_list(groups, limit=6)} ({why})" for why, groups in group_by_reason(reason).items()
-    ]
-    if texts:
-        yield f"Rater groups that are not measured: {'; '.join(texts)}."
+def _few_resamples(results: xr.DataTree) -> Iterator[str]:
+    """That no resample lies beyond a bound of the bootstrap's intervals."""
+    attrs = results["joint"].attrs if "joint" in results else {}
+    if "replicates" not in attrs:
+        return
+    boot = Bootstrap(replicates=int(attrs["replicates"]), level=float(attrs["level"]))
+    if boot.replicates < boot.least_replicates:
+        yield (
+            f"The bootstrap has {boot.replicates} resamples: with fewer than "
+            f"{boot.least_replicates} none lies beyond a bound of {format_percent(boot.level)} "
+            "intervals, which hold less often than stated (`bootstrap.replicates`)."
+        )
 
 
 def fit_findings(results: xr.DataTree) -> list[str]:

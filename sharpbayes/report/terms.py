@@ -50,7 +50,11 @@ TERMS = tuple(
         ("IRR", r"IRR", "agreement inside a group: 1 is full, 0 that of chance."),
         ("XRR", r"XRR", "agreement of raters inside a group with raters outside."),
         ("GAI", r"GAI", "IRR / XRR; above 1 a group agrees more inside than with others."),
-        ("plurality", r"[Pp]lurality", "the score that most raters of a group give an item."),
+        (
+            "plurality",
+            r"[Pp]lurality",
+            "the score that most raters of a group give an item; of a tie the most harmful one.",
+        ),
         ("priority", r"[Pp]riority", "plurality of the groups, the responsive ones counting more."),
         ("MAD", r"MAD", "mean absolute deviation of judges from their mean."),
         ("tau", r"\btau(?:-b)?", "Kendall's tau: agreement of two orders, 1 same, −1 reversed."),

@@ -7,8 +7,7 @@ from typing import Any
 import pandas as pd
 
 from sharpbayes.data.columns import sort_labels
-from sharpbayes.data.lookalikes import fold_text
-from sharpbayes.errors import DataError, format_list, join_names
+from sharpbayes.errors import DataError, format_list
 from sharpbayes.scaffold.column_names import (
     MEASURES,
     REPEATS,

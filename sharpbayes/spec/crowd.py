@@ -122,7 +122,7 @@ class Crowd(RatingTable):
     labels: Labels
     """Which items are unsafe."""
     min_raters: base.Count = 3
-    """A group with fewer raters has no metrics."""
+    """A group with fewer raters has no metrics. Agreement needs two."""
     min_items: base.Count = 10
     """A group with fewer items has no metrics."""
     duplicates: Literal["error", "first", "last"] = "error"

@@ -23,7 +23,7 @@ class Bootstrap(base.Spec):
 
     replicates: Annotated[int, Field(ge=2, le=10_000_000)] = 10_000
     """Number of resamples, 2 at least. With fewer than 2 / (1 - `level`), 40 at 95%, no resample
-    lies beyond a bound; `check` says so."""
+    lies beyond a bound; `check` and the results say so."""
     level: base.InnerShare = 0.95
     """Confidence level of all intervals."""
     interval: Literal["studentized", "bca", "percentile"] = "studentized"

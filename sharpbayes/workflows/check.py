@@ -1,5 +1,7 @@
 """Check: read a study and its data, and say what a fit would be, without computing."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sharpbayes.analysis.design_limits import list_design_limits
@@ -16,8 +18,10 @@ from sharpbayes.bayes.design.size import (
 from sharpbayes.data.ledger import find_lookalikes, list_columns
 from sharpbayes.data.own_judges import pair_own_judges
 from sharpbayes.data.panel import list_pooled_judges
+from sharpbayes.errors import format_count
 from sharpbayes.execution.processors import cpu_count
-from sharpbayes.spec.crowd import NOBODY_OUTSIDE, Crowd
+from sharpbayes.metrics.crowd.least_numbers import explain_few_raters
+from sharpbayes.spec.crowd import NOBODY_OUTSIDE
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.study import Bootstrap
 from sharpbayes.workflows.context import RunContext, open_context
@@ -88,7 +92,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         covariates=design.covariates if design else (),
         repeats=context.study.repeats,
         few_resamples=_find_few_resamples(files.spec.bootstrap),
-        unmeasured=_explain_unmeasured(files.spec.crowd),
+        unmeasured=tuple(_explain_unmeasured(context.study)),
         long_scale=_explain_long_scale(context.study),
         own_judges=_find_own_judges(context.study),
         limits=tuple(list_design_limits(context.study)),
@@ -121,24 +125,36 @@ def _find_own_judges(study: PanelStudy | CrowdStudy) -> tuple[tuple[str, str], .
     return tuple(pair_own_judges(model.labels, judge.labels, scored, families))
 
 
-def _explain_unmeasured(crowd: Crowd | None) -> tuple[str, str] | None:
-    """Return why no responsiveness can be measured, and what helps; None where some can."""
-    if crowd is None or crowd.groups or crowd.labels.from_ != "crowd":
-        return None
-    return NOBODY_OUTSIDE
+def _explain_unmeasured(study: PanelStudy | CrowdStudy) -> Iterator[tuple[str, str, str]]:
+    """Yield which metrics no group of a crowd has, why, and what helps."""
+    if isinstance(study, PanelStudy):
+        return
+    crowd, items = study.crowd, _count_labelled_items(study)
+    if not crowd.groups and crowd.labels.from_ == "crowd":
+        yield "MPA, WRA, HM", *NOBODY_OUTSIDE
+    if reason := explain_few_raters(len(study.data.rater.labels), crowd.min_raters):
+        yield "all", reason, "more raters, or a lower min_raters in the table [crowd]"
+    if items < crowd.min_items:
+        labelled = "" if crowd.labels.from_ == "crowd" else " with a label"
+        reason = f"{format_count(items, 'item')}{labelled}, fewer than min_items"
+        remedy = "more items, or a lower min_items in the table [crowd]"
+        yield "MPA, WRA, HM", f"{reason} = {crowd.min_items}", remedy
+
+
+def _count_labelled_items(study: CrowdStudy) -> int:
+    """Number of items with a label; labels by the crowd are of all of them."""
+    if study.crowd.labels.from_ == "experts":
+        return np.unique(study.data.expert_item).size
+    if study.crowd.labels.from_ == "item":
+        return int((study.data.item_label >= 0).sum())
+    return len(study.data.item.labels)
 
 
 def _explain_long_scale(study: PanelStudy | CrowdStudy) -> tuple[str, str] | None:
     """Return why items show too little of a long scale, and what helps; None where they do not."""
     if isinstance(study, PanelStudy):
         return None
-    data = study.data
-    labelled = {
-        "experts": np.unique(data.expert_item).size,
-        "item": int((data.item_label >= 0).sum()),
-        "crowd": len(data.item.labels),
-    }
-    counts = {"items": labelled[study.crowd.labels.from_], "scores": len(data.score_labels)}
+    counts = {"items": _count_labelled_items(study), "scores": len(study.data.score_labels)}
     return (describe_long_scale(**counts), REMEDY) if is_too_long(**counts) else None
 
 

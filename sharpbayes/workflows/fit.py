@@ -86,7 +86,7 @@ def fit(
         attrs["updates"] = extend_updates(update, diagnostics.attrs.pop("update"))
     groups = with_measured(groups, measured)
     groups |= groups_after_fit(context, groups)
-    groups["joint"] = joint_table(groups, level=spec.bootstrap.level)
+    groups["joint"] = joint_table(groups, spec.bootstrap)
     if spec.sensitivity.is_requested and status != "interrupted":
         context.execution.progress(Phase.REFITS)
         groups["sensitivity"] = sensitivity(context, groups)

@@ -53,7 +53,7 @@ def measure(study: StudyFiles | RunContext) -> xr.DataTree:
         groups = measure_panel(loaded)
         stability = panel_stability(groups)
     groups["ratings"] = ratings_group(loaded)
-    groups["joint"] = joint_table(groups, level=loaded.spec.bootstrap.level)
+    groups["joint"] = joint_table(groups, loaded.spec.bootstrap)
     if stability:
         groups["stability"] = stability
     return context.results(groups, status="measured")

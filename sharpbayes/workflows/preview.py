@@ -63,5 +63,5 @@ def preview(
     known = {name: number for name, number in numbers.items() if math.isfinite(number)}
     groups = with_measured(groups, measured)
     groups |= groups_after_fit(context, groups)
-    groups["joint"] = joint_table(groups, level=spec.bootstrap.level)
+    groups["joint"] = joint_table(groups, spec.bootstrap)
     return join_groups(groups, measured.attrs | attrs | known)

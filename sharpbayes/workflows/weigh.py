@@ -163,7 +163,6 @@ def _weigh_panel(
         groups[name] = add_evidence(plan, parts)
         groups[name] |= _weigh_missing(plan, results)
         plans.append(plan)
-    level = study.spec.bootstrap.level
     if draws is not None:
         positions = rating_positions(study)
         posterior = panel_groups(PanelMetrics(plans, positions), draws, groups)
@@ -172,7 +171,7 @@ def _weigh_panel(
             name: PanelMetrics([plan], positions) for name, plan in zip(weights, plans, strict=True)
         }
         _add_priors(metrics, groups, draws, results)
-    return {name: x | {"joint": joint_table(x, level=level)} for name, x in groups.items()}
+    return {name: x | {"joint": joint_table(x, study.spec.bootstrap)} for name, x in groups.items()}
 
 
 def _weigh_missing(plan: ProfilePlan, results: xr.DataTree) -> Groups:

@@ -192,9 +192,15 @@ def test_raters_who_give_one_score_to_everything_are_named(tmp_path):
     table = simulate()
     table.loc[table["rater"].isin(["r3", "r12"]), "score"] = 2
     results = measured(tmp_path, table)
-    sentence = "2 raters gave one score to everything (r12 and r3)."
+    sentence = "Raters r12 and r3 gave one score to everything."
     assert limits_of(results) == [sentence]
     assert json.loads(results["evidence"].attrs["remarks"]) == [sentence]
+
+
+def test_a_number_as_the_name_of_a_rater_is_no_count(tmp_path):
+    table = simulate()
+    table.loc[table["rater"] == "r3", ["rater", "score"]] = ["61", 2]
+    assert limits_of(measured(tmp_path, table)) == ["Rater 61 gave one score to everything."]
 
 
 def test_one_score_for_a_few_items_may_be_chance(tmp_path):

@@ -20,6 +20,7 @@ from sharpbayes.data.ratings import PanelRatings
 from sharpbayes.report.tables.debiased import TABLES, people_sentences
 from sharpbayes.report.tables.declaration import View, build_tables
 from sharpbayes.spec.load import load_study
+from sharpbayes.spec.study import Bootstrap
 from tests.peopled import simulated
 
 KNOWN = "Prompts were chosen for people with the probabilities that the study declares."
@@ -64,7 +65,7 @@ def test_people_alone_is_the_mean_of_their_answers_by_plain_loops(small, groups)
 
 
 def test_differences_and_the_joint_table_have_the_same_numbers(groups):
-    table, joint = groups["debiased"], joint_table(groups, level=0.9)
+    table, joint = groups["debiased"], joint_table(groups, Bootstrap(level=0.9))
     gap = table["estimate"].sel(model="m0") - table["estimate"].sel(model="m1")
     difference = table["difference"].sel(model="m0", other="m1")
     np.testing.assert_allclose(difference.transpose(*gap.dims), gap)

@@ -305,14 +305,14 @@ def test_at_the_ceiling_the_policy_score_is_compared(tmp_path):
     assert evidence["needs_policy_score"].all()
     assert "lowest" not in carried
     assert limits[0] == (
-        "CVaR 95 is at its ceiling, 27.631, for m0 and m1, and cannot order what lies there. "
+        "CVaR 95 is at its ceiling, 27.63, for m0 and m1, and cannot order what lies there. "
         "Policy scores can: m0 0.400 and m1 0.550."
     )
     assert not any("share the lowest" in text for text in limits)
 
 
 def at_ceiling(text, models):
-    return f"CVaR 95 is at its ceiling, 27.631, for {models}, and {text}"
+    return f"CVaR 95 is at its ceiling, 27.63, for {models}, and {text}"
 
 
 def test_at_the_ceiling_pairs_that_policy_scores_do_not_order_are_named(tmp_path):
@@ -347,7 +347,7 @@ def test_one_model_at_the_ceiling_is_in_no_order(tmp_path):
 def test_at_the_ceiling_equal_policy_scores_compare_nothing(tmp_path):
     _, limits, _ = evidence_of(tmp_path, scores([np.full(30, 10)] * 2))
     assert limits[1] == (
-        "CVaR 95 is at its ceiling, 27.631, for m0 and m1, and cannot order what lies there. "
+        "CVaR 95 is at its ceiling, 27.63, for m0 and m1, and cannot order what lies there. "
         "Policy scores cannot either: m0 1.000 and m1 1.000."
     )
 

@@ -74,10 +74,21 @@ def test_the_table_names_what_the_scores_separate(results):
     assert [row[1] for row in component_table.rows] == components * 2
     assert component_table.note == (
         "`judge x answer`: a judge departs from the others on one answer, in all its trials. "
-        "`trial`: it departs from itself, which more trials average out. Of the sub-indices of "
-        "single judgements. 95% intervals by the jackknife over prompts: these models and judges, "
-        "other prompts like these."
+        "`trial`: it departs from itself, which more trials average out. An estimate below 0 "
+        "counts as 0. Of the sub-indices of single judgements. 95% intervals by the jackknife over "
+        "prompts: these models and judges, other prompts like these."
     )
+
+
+def test_an_estimate_below_0_is_shown_inside_its_interval(results):
+    components = results["variance_components"].to_dataset()
+    below = components["variance"] * 0 - 0.002
+    bounds = xr.DataArray([0.0, 0.003], dims="bound")
+    changed = components.assign(variance=below, variance_interval=(below * 0 + 1) * bounds)
+    tree = results.copy()
+    tree["variance_components"] = xr.DataTree(changed)
+    [table] = [t for t in report_tables(tree) if t.title == "Where the variance of judgements lies"]
+    assert {row[2] for row in table.rows} == {"0.000 (0.000 to 0.003)"}
 
 
 def test_check_counts_the_trials_of_a_cell(tmp_path, table):

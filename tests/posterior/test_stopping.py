@@ -60,6 +60,19 @@ def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_sto
     assert restrict_by_evidence(score, other_judges, of_one).attrs == score.attrs
 
 
+def test_where_no_answer_is_more_severe_nothing_is_assumed_of_any():
+    group = xr.Dataset(attrs={"criterion": "cvar", "verdict": "stop", "best_size": 0})
+    facts = {"carried": "[]", "limits": "[]"}
+    evidence = xr.Dataset({"ceiling": ("model", [2.0, 2.0])}, {"model": ["m0", "m1"]}, facts)
+    profile = xr.Dataset({"cvar": (("draw", "model"), [[2.0, 2.0]])}, {"model": ["m0", "m1"]})
+    restricted = restrict_by_evidence(group, evidence, profile)
+    assert (restricted.attrs["verdict"], restricted.attrs["basis"]) == ("cannot tell", "")
+    contradicted = restrict_by_contradictions(restricted, MISFIT, ["It is."])
+    assert contradicted.attrs["basis"] == "a fitted model that the ratings contradict"
+    below = profile - 0.1
+    assert "basis" not in restrict_by_evidence(group, evidence, below).attrs
+
+
 def test_what_contradicts_the_fit_is_no_reason_to_stop():
     for verdict, restricted in (("stop", "cannot tell"), ("go on", "go on"), ("cannot tell",) * 2):
         group = xr.Dataset(attrs={"verdict": verdict, "best_size": 0, "limits": '["Few."]'})

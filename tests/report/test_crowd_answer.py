@@ -583,6 +583,21 @@ def test_raters_without_labels_are_told_how_far_they_agree(tmp_path):
         f"{middle:.2f}, the middle half from {first:.2f} to {last:.2f} (observed for "
         f"{hm.size} raters, with the noise of the items of each), {BEST}.",
     ]
+    cohesion = results["cohesion"].to_dataset()
+    for raters, last in (
+        (30, "."),
+        (
+            2,
+            "; min_raters = 2 in the table [crowd] of the study has that of two raters measured.",
+        ),
+        (1, ""),
+    ):
+        reason = f"{raters} raters, fewer than min_raters = 50"
+        unmeasured = {"irr": cohesion["irr"] * np.nan, "raters": cohesion["raters"] * 0 + raters}
+        unmeasured |= {"reason": xr.full_like(cohesion["reason"], reason, dtype=object)}
+        sentence = answer(add(results.copy(), cohesion=cohesion.assign(unmeasured)))[1]
+        start = f"How far the raters agree with each other is not measured: {reason}"
+        assert sentence == f"{start}{last}" if last else sentence.startswith("One by one")
     for name in ("cohesion", "raters"):
         del results[name]
     assert len([x for x in answer(results) if "One by one" in x or "without labels" in x]) == 0

@@ -22,6 +22,7 @@ def results():
     items = xr.Dataset(
         {
             "plurality": (("item", "group"), np.zeros((3, 3), int)),
+            "score_count": (("item", "group", "score"), np.tile([2, 1, 0], (3, 3, 1))),
             "disagreement": ("item", [0.0, 2.0, np.nan]),
             "in_priority_grouping": ("group", [False, True, True]),
         },
@@ -65,6 +66,16 @@ def test_an_item_that_groups_see_alike_or_one_group_saw_is_not_seen_differently(
     tree["items"]["disagreement"][1] = disagreement
     note = "Plurality of all raters: low. Text: How?"
     assert tables(tree)["Scores of item i2"].note == note
+
+
+def test_a_tie_of_scores_is_said():
+    tree = results()
+    tree["items"]["plurality"][1] = 2
+    tree["items"]["score_count"][1] = [1, 0, 1]
+    assert tables(tree)["Scores of item i2"].note == (
+        "Plurality of all raters: top (a tie of low and top; the most harmful counts). One of the "
+        "items seen most differently. Text: How?"
+    )
 
 
 def test_items_are_chosen_by_name_in_the_order_given():

@@ -1,5 +1,6 @@
 """Whether to trust results, and what a reader must know: right words from hand-made results."""
 
+import numpy as np
 import pytest
 import xarray as xr
 
@@ -62,6 +63,31 @@ def test_remarks_name_what_is_missing():
         "In addition to 180 ratings, 3 are empty.",
     ]
     assert summary.failed(panel()) == []
+
+
+def test_few_resamples_are_a_remark():
+    results = panel()
+    results["joint"].attrs |= {"level": 0.95, "replicates": 39}
+    assert summary.remarks(results)[-1] == (
+        "The bootstrap has 39 resamples: with fewer than 40 none lies beyond a bound of 95% "
+        "intervals, which hold less often than stated (`bootstrap.replicates`)."
+    )
+    results["joint"].attrs["replicates"] = 40
+    assert "resamples" not in " ".join(summary.remarks(results))
+
+
+def test_where_no_group_is_measured_the_answer_says_why_and_the_remarks_do_not():
+    few, alone = "6 items with a score and a label", "only the raters themselves label items"
+    table = crowd()["responsiveness"].to_dataset()
+    table["reason"] = (("group", "by"), [[alone], [few], [few]])
+    joint = crowd()["joint"].to_dataset()
+    joint["observed"] *= np.nan
+    results = add(crowd(), responsiveness=table, joint=joint)
+    assert summary.answer(results)[:2] == (
+        f"Responsiveness of all raters cannot be measured: {alone}.",
+        f"Rater groups that are not measured: g=x, g=y ({few}).",
+    )
+    assert "not measured" not in " ".join(summary.remarks(results))
 
 
 def test_groups_that_are_not_measured_have_a_reason():

@@ -129,6 +129,10 @@ def test_a_certainty_that_depends_on_the_fitted_model_says_on_what(plan):
         "lowers it (`--count` looks at more). That depends on what the fitted model assumes of "
         "answers more severe than these prompts show."
     ]
+    at_end = plan.copy()
+    at_end["next"].attrs["basis"] = ""
+    [at_ceiling] = changed(at_end, verdict="cannot tell", **facts)
+    assert at_ceiling.endswith("lowers it (`--count` looks at more).")
 
 
 def test_the_list_has_the_columns_of_the_user(plan):
@@ -413,4 +417,6 @@ def test_a_verdict_does_not_wait_for_the_sentences_on_it(fitted, monkeypatch):
 
 def test_the_help_names_the_table_of_prices():
     printed = CliRunner().invoke(app, ["next", "--help"]).stdout
-    assert "over `costs` of the study" in " ".join(printed.replace("\u2502", " ").split())
+    text = " ".join(printed.replace("\u2502", " ").split())
+    places = [text.index(words) for words in ("over `costs`", "Of a panel:", "Of a crowd:")]
+    assert places == sorted(places)

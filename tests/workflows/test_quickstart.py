@@ -77,7 +77,7 @@ def test_check_says_where_nobody_is_left_to_label_the_items():
     alone = ("crowd.groups=[]", 'crowd.labels={from="crowd", cut=2}', "crowd.fit=crowd_severity")
     summary = check(load_study("quickstart_crowd", overrides=alone))
     [table] = [t for t in study_summary_tables(summary) if "cannot be measured" in t.title]
-    assert table.title == "CHECK: MPA and WRA cannot be measured"
+    assert table.title == "CHECK: metrics that cannot be measured"
     assert table.header == ("metrics", "why", "what helps")
     assert table.rows == (
         (
@@ -87,7 +87,25 @@ def test_check_says_where_nobody_is_left_to_label_the_items():
         ),
     )
     for measured in (alone[1:], (alone[0],)):
-        assert check(load_study("quickstart_crowd", overrides=measured)).unmeasured is None
+        assert check(load_study("quickstart_crowd", overrides=measured)).unmeasured == ()
+
+
+def test_check_says_where_raters_or_items_are_fewer_than_the_study_asks_for():
+    many = ("crowd.min_raters=500", "crowd.min_items=5000")
+    summary = check(load_study("quickstart_crowd", overrides=many))
+    raters, items = summary.counts["rater"], summary.counts["item"]
+    assert summary.unmeasured == (
+        (
+            "all",
+            f"{raters} raters, fewer than min_raters = 500",
+            "more raters, or a lower min_raters in the table [crowd]",
+        ),
+        (
+            "MPA, WRA, HM",
+            f"{items} items with a label, fewer than min_items = 5000",
+            "more items, or a lower min_items in the table [crowd]",
+        ),
+    )
 
 
 def inside(results, name, truth, **position):

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from sharpbayes.errors import format_count
 from sharpbayes.execution.threads import thread_map
-from sharpbayes.metrics.crowd.groups import explain_few_raters, split_groupings
+from sharpbayes.metrics.crowd.groups import split_groupings
 from sharpbayes.metrics.crowd.kernels import count_pairs
+from sharpbayes.metrics.crowd.least_numbers import explain_few_raters
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg, two_sided_p
 

@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.errors import did_you_mean, format_count, format_list
+from sharpbayes.metrics.crowd.least_numbers import explain_few_raters
 from sharpbayes.metrics.crowd.tabulation import count_items
 from sharpbayes.metrics.stats.clusters import CLUSTER, sum_clusters
 
@@ -181,13 +182,6 @@ def split_groupings(membership: xr.DataArray) -> Iterator[tuple[xr.DataArray, xr
     for name in dict.fromkeys(grouping.tolist()):
         groups = membership.isel(group=np.flatnonzero(grouping == name))
         yield groups, groups.argmax("group").where(groups.any("group"), -1).astype(np.int32)
-
-
-def explain_few_raters(raters: int, min_raters: int) -> str:
-    """Return why a group has too few raters; empty where it has enough."""
-    if raters >= min_raters:
-        return ""
-    return f"{format_count(raters, 'rater')}, fewer than min_raters = {min_raters}"
 
 
 def natural_key(text: str) -> list[tuple[str, float, str]]:

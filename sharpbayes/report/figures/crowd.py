@@ -11,7 +11,13 @@ from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
-from sharpbayes.report.figures.labels import label_groups, label_strata, wrap_name, wrap_names
+from sharpbayes.report.figures.labels import (
+    label_groups,
+    label_strata,
+    name_grouping,
+    wrap_name,
+    wrap_names,
+)
 from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, SMALL, panels
 from sharpbayes.report.layout import interval_level
 from sharpbayes.report.tables.crowd import MAX_GROUPS
@@ -66,7 +72,8 @@ def metrics_by_group(results: xr.DataTree) -> "Figure | None":
     best_first = data.isel(group=np.argsort(-data["hm"].to_numpy(), kind="stable"))
     groups = [group for name in _groupings(data) for group in _groups(best_first, name)]
     names = label_groups(results, dict.fromkeys([*_groups(data, ALL), *groups]))
-    return _dots([(name, data.sel(group=group)) for group, name in names.items()], COMPARED)
+    rows = [(name, data.sel(group=group)) for group, name in names.items()]
+    return _dots(rows, COMPARED, name_grouping(results, names))
 
 
 def metrics_by_stratum(results: xr.DataTree) -> "Figure | None":
@@ -79,7 +86,8 @@ def metrics_by_stratum(results: xr.DataTree) -> "Figure | None":
         for by, stratum in strata.items()
         for group, name in names.items()
     ]
-    return _dots([row for row in rows if row[1]["reason"].item() == ""], COMPARED)
+    measured = [row for row in rows if row[1]["reason"].item() == ""]
+    return _dots(measured, COMPARED, name_grouping(results, top))
 
 
 def rater_averages(results: xr.DataTree) -> "Figure | None":
@@ -87,7 +95,7 @@ def rater_averages(results: xr.DataTree) -> "Figure | None":
     table = average_raters(results["raters"].to_dataset(), level=interval_level(results))
     names = label_groups(results, table["group"].to_numpy())
     rows = [(name, table.sel(group=group)) for group, name in names.items()]
-    return _dots(rows, RATER_METRICS)
+    return _dots(rows, RATER_METRICS, name_grouping(results, names))
 
 
 def score_distribution(results: xr.DataTree) -> "Figure | None":
@@ -108,7 +116,7 @@ def score_distribution(results: xr.DataTree) -> "Figure | None":
         axes.barh(range(len(groups)), width, left=left, label=name, **bars)
         left += width
     _name_rows(axes, [*names.values()])
-    axes.set(xlim=(0, 1), xlabel="share of ratings")
+    axes.set(xlim=(0, 1), xlabel="share of ratings", ylabel=name_grouping(results, groups))
     axes.legend(title="score", **LEGEND_OUTSIDE)
     return figure
 
@@ -137,7 +145,7 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
     text = "agreement; 1 is perfect, 0 is chance"
     if "irr_interval" in data:
         text += f"\nabove and below: intervals ({format_percent(interval_level(results))})"
-    axes.set_xlabel(text)
+    axes.set(xlabel=text, ylabel=name_grouping(results, groups))
     axes.locator_params(axis="x", nbins=6)
     axes.grid(axis="x")
     axes.legend(**LEGEND_OUTSIDE)
@@ -170,16 +178,18 @@ def contested_items(results: xr.DataTree) -> "Figure | None":
         return None
     figure, grid = _grid(-(-len(names) // 2), 2, width=5.0, height=2.4)
     plurality = items["plurality"].isel(group=np.flatnonzero(items["in_priority_grouping"]))
-    plurality = plurality.assign_coords(
-        group=[*label_groups(results, plurality["group"].to_numpy()).values()]
-    )
+    labels = label_groups(results, plurality["group"].to_numpy())
+    grouping = name_grouping(results, labels)
+    plurality = plurality.assign_coords(group=[*labels.values()])
     flat = [panel for row in grid for panel in row]
     for axes, item in zip(flat, names, strict=False):
         _item(axes, score.sel(item=item), plurality.sel(item=item), items["score"].to_numpy())
         axes.set_title(wrap_name(f"item {item}", 60))
     for axes in flat[len(names) :]:
         axes.set_axis_off()
-    figure.supxlabel("ratings; beside each bar the groups with this plurality score", fontsize=9)
+    by = f" by {grouping}" * bool(grouping)
+    text = f"ratings; beside each bar the groups of raters{by} with this plurality score"
+    figure.supxlabel(text, fontsize=9)
     return figure
 
 
@@ -201,6 +211,7 @@ def scores_by_group(results: xr.DataTree) -> "Figure | None":
         _scores(axes, counts.sel(item=item), items["plurality"].sel(group=groups, item=item))
         axes.set_title(wrap_name(f"item {item}", 45))
     _name_rows(row[0], labels)
+    row[0].set_ylabel(name_grouping(results, groups))
     figure.supxlabel("score; a larger dot is more raters, a ring the plurality", fontsize=9)
     return figure
 
@@ -290,7 +301,7 @@ def _lines(axes: "Axes", name: str, lines: Rows) -> None:
     axes.grid(axis="y")
 
 
-def _dots(rows: Rows, metrics: dict[str, str]) -> "Figure | None":
+def _dots(rows: Rows, metrics: dict[str, str], grouping: str = "") -> "Figure | None":
     """A panel a metric, a row a group, with intervals, as many as one look takes; or None."""
     if not rows:
         return None
@@ -307,6 +318,7 @@ def _dots(rows: Rows, metrics: dict[str, str]) -> "Figure | None":
         axes.set_title(title)
         axes.grid(axis="both")
     _name_rows(row[0], [label for label, _ in first_rows])
+    row[0].set_ylabel(grouping)
     if len(first_rows) < len(rows):
         figure.supxlabel(f"{len(first_rows)} of {len(rows)} rows; all of them are in the results")
     return figure

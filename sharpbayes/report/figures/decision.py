@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.posterior.panel_reading import PanelReading
-from sharpbayes.report.figures.labels import label_groups, wrap_names
+from sharpbayes.report.figures.labels import label_groups, name_grouping, wrap_names
 from sharpbayes.report.figures.style import BOOTSTRAP, POSTERIOR, panels
 from sharpbayes.report.tables.crowd import MAX_GROUPS
 from sharpbayes.report.tables.declaration import View
@@ -85,7 +85,10 @@ def responsiveness(results: xr.DataTree) -> "Figure | None":
     raters = results["responsiveness"].to_dataset()["raters"].sel(group=list(names)).to_numpy()
     labels = [f"{name} (n\u00a0=\u00a0{n})" for name, n in zip(names.values(), raters, strict=True)]
     label = "HM of MPA and WRA; further right is better"
-    return _add_legend(_draw_units(results, data, labels, label))
+    drawn = _draw_units(results, data, labels, label)
+    if drawn is not None:
+        drawn.axes[0].set_ylabel(name_grouping(results, names), fontsize=FONT)
+    return _add_legend(drawn)
 
 
 def has_posterior(results: xr.DataTree) -> bool:

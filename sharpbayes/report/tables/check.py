@@ -68,8 +68,8 @@ def _warnings(summary: StudySummary) -> Iterator[Table]:
         columns = ("level of intervals", "resamples", "at least")
         yield Table("CHECK: no resample lies beyond a bound", columns, (row,))
     if summary.unmeasured:
-        title = "CHECK: MPA and WRA cannot be measured"
-        yield Table(title, EXPLAINED, (("MPA, WRA, HM", *summary.unmeasured),))
+        title = "CHECK: metrics that cannot be measured"
+        yield Table(title, EXPLAINED, summary.unmeasured)
     if summary.long_scale:
         title = "CHECK: the scale is too long for these items"
         yield Table(title, EXPLAINED, (("MPA, HM", *summary.long_scale),))

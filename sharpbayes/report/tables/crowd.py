@@ -1,6 +1,6 @@
 """Tables of a crowd: responsiveness of groups of raters and their agreement."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import xarray as xr
@@ -40,6 +40,19 @@ def unmeasured_groups(reason: xr.DataArray) -> list[str]:
 def group_by_reason(reason: xr.DataArray) -> dict[str, list[str]]:
     """Return the groups that have no numbers by the reason why."""
     return {why: labels_where(reason == why) for why in _unique(reason)}
+
+
+def describe_unmeasured(reason: xr.DataArray) -> Iterator[str]:
+    """Yield which groups of raters besides all have no numbers, and why, in a sentence.
+
+    >>> why = ["", "no item is labelled safe"]
+    >>> [*describe_unmeasured(xr.DataArray(why, {"group": ["all", "x"]}))]
+    ['Rater groups that are not measured: x (no item is labelled safe).']
+    """
+    by_reason = group_by_reason(reason.drop_sel(group="all"))
+    texts = [f"{format_list(groups, limit=6)} ({why})" for why, groups in by_reason.items()]
+    if texts:
+        yield f"Rater groups that are not measured: {'; '.join(texts)}."
 
 
 def list_reasons(reason: xr.DataArray) -> str:

@@ -69,11 +69,12 @@ PANEL_TABLES = (
     ),
 )
 GROUP_EVIDENCE = TableSpec(
-    title="Evidence: raters and items of each group",
+    title="Evidence: raters and labelled items of each group",
     needs=("evidence/few_raters",),
     rows=labels_of("evidence/group"),
     columns=(
-        "{group}; raters: evidence/raters | thousands; items: evidence/items | thousands",
+        "{group}; raters: evidence/raters | thousands",
+        "labelled items: evidence/items | thousands",
         "few raters: evidence/few_raters | yes_no",
     ),
     note=_limits_of_groups,

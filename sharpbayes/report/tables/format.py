@@ -86,12 +86,20 @@ def value_and_interval(
 ) -> tuple[str, str]:
     """Return an estimate and its interval with the decimals that the nearer bound deserves.
 
+    An estimate that is a bound, such as the largest value that there is, has two at least: rounded
+    more, it would seem to lie beyond.
+
     >>> value_and_interval(4.843, [2.128, 55.26]), value_and_interval(0.5, [float("nan")] * 2)
     (('4.8', '2.1 to 55.3'), ('0.50', '-'))
+    >>> value_and_interval(13.816, [2.128, 13.816])
+    ('13.82', '2.13 to 13.82')
     """
     plain, (low, high) = float(np.asarray(value)), np.asarray(bounds, dtype=float)
-    distances = [distance for distance in (plain - low, high - plain) if distance > 0]
-    places = places_of(min(distances, default=0.0), 2)
+    distances = [plain - low, high - plain]
+    known = [distance for distance in distances if distance > ROUNDING]
+    places = places_of(min(known, default=0.0), 2)
+    if any(abs(distance) <= ROUNDING for distance in distances):
+        places = max(places, 2)
     return number(plain, places), _interval(low, high, places)
 
 

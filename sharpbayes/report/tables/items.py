@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sharpbayes.data.variable_names import decode_column, encode_column
+from sharpbayes.errors import join_names
 from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.tables.crowd import ALL_GROUPS, MAX_ROWS, shortened
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
@@ -55,7 +56,8 @@ def _value_of_rater(row: View) -> str:
 def _item_note(view: View) -> str:
     """The plurality of all raters, why the item is shown, and its text."""
     data = view.group("contested_items")
-    parts = [f"Plurality of all raters: {_plurality(view.select(ALL_GROUPS))}."]
+    row = view.select(ALL_GROUPS)
+    parts = [f"Plurality of all raters: {_plurality(row)}{_tie(row)}."]
     if "chosen" not in data.attrs and float(view["items/disagreement"]) > 0:
         parts.append("One of the items seen most differently.")
     if "text" in data and (text := str(view["contested_items/text"].item())):
@@ -67,6 +69,13 @@ def _plurality(row: View) -> str:
     """Label of the plurality score, or a dash."""
     position = int(row["items/plurality"])
     return str(row.group("items")["score"].to_numpy()[position]) if position >= 0 else "-"
+
+
+def _tie(row: View) -> str:
+    """Which scores were given equally often, where these are the most frequent; else nothing."""
+    count = row["items/score_count"]
+    tied = labels_where((count == count.max()) & (count > 0))
+    return f" (a tie of {join_names(tied)}; the most harmful counts)" * (len(tied) > 1)
 
 
 ITEM_TABLES = (

@@ -12,7 +12,7 @@ from sharpbayes.report.metric_names import HEADINGS
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate
-from sharpbayes.report.tables.panel import has_several_models
+from sharpbayes.report.tables.panel import has_several_models, pooling_note
 from sharpbayes.report.wording import contained_sources, resampled_units
 
 
@@ -29,6 +29,12 @@ def _titled(text: str) -> Callable[[View], str]:
 def _models(view: View) -> list[Labels]:
     """Models, lowest tail risk first."""
     return [{"model": model} for model in models_by_risk(view)]
+
+
+def _models_by_metric(view: View) -> list[Labels]:
+    """Models, the lowest observed value of the metric first."""
+    observed = view["joint/observed"]
+    return sorted(_models(view), key=lambda row: float(observed.sel(row)))
 
 
 def _panel_metrics(view: View, *, names: tuple[str, ...]) -> list[Labels]:
@@ -74,7 +80,8 @@ def _note(view: View, *, unit: str) -> str:
         parts.append(f"Posterior: median, {level} interval with {contained}.")
         if bool(view["joint/disagree"].any()):
             parts.append("* An interval does not contain the centre of the other.")
-    return " ".join(filter(None, [*parts, _bias(view)]))
+    pooling = pooling_note(view) if view.labels.get("metric") == "policy_score" else ""
+    return " ".join(filter(None, [*parts, _bias(view)])) + pooling
 
 
 def _note_of_crowd(view: View) -> str:
@@ -159,7 +166,7 @@ TABLES = (
             needs=("joint", "profile"),
             after_run=after_run,
             repeat=partial(_panel_metrics, names=(metric,)),
-            rows=_models,
+            rows=_models_by_metric,
             columns=("{model}", *VALUES, CHANCE),
             note=partial(_note, unit=unit),
         )

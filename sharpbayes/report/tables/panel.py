@@ -43,9 +43,19 @@ def _profile_note(view: View) -> str:
         "Cumulative log-risk, and {cvar} of any-harm; lower is safer. "
         "{profile_interval[interval_note]} Target population: {profile[population]}."
     )
+    note += pooling_note(view)
     if "profile/admissible" in view:
         return note
     return f"{note} No tolerance was decided, so no model is admissible or not."
+
+
+def pooling_note(view: View) -> str:
+    """Return how several judges become one harm, with a space before; empty for a single judge."""
+    several = view.group("panel").sizes["judge"] > 1
+    return (
+        " Harm lies between the mean of the judges and the highest of them (log-sum-exp): where "
+        "they differ it is above their mean."
+    ) * several
 
 
 def _tiers(view: View) -> Iterator[Labels]:

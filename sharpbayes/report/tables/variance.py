@@ -9,6 +9,7 @@ GROUP = "variance_components"
 MEANING = (
     "`judge x answer`: a judge departs from the others on one answer, in all its trials. "
     "`trial`: it departs from itself, which more trials average out. "
+    "An estimate below 0 counts as 0. "
 )
 
 
@@ -39,8 +40,8 @@ def _latent(row: View) -> str:
 
 
 def _variance(row: View) -> str:
-    """Variance of sub-indices with its interval."""
-    return estimate(row[f"{GROUP}/variance"], row[f"{GROUP}/variance_interval"])
+    """Variance of sub-indices with its interval; one below 0 counts as 0, as its bounds do."""
+    return estimate(row[f"{GROUP}/variance"].clip(min=0.0), row[f"{GROUP}/variance_interval"])
 
 
 def _note(view: View) -> str:

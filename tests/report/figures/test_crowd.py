@@ -8,7 +8,7 @@ import scipy.stats
 import xarray as xr
 
 from sharpbayes.analysis.rater_averages import average_raters
-from sharpbayes.report.figures import crowd
+from sharpbayes.report.figures import crowd, decision
 from sharpbayes.report.figures.catalogue import FIGURES, draw_figures, write_figures
 from sharpbayes.report.figures.labels import wrap_name
 from sharpbayes.report.figures.style import as_svg
@@ -54,6 +54,25 @@ def test_dots_stand_inside_their_intervals_in_order(results):
     genders, ages = hm[1:3], hm[3:6]
     assert (np.diff(genders) <= 0).all()
     assert (np.diff(ages) <= 0).all()
+
+
+def test_figures_of_one_grouping_name_its_column(results):
+    changed = results.copy()
+    data = results["responsiveness"].to_dataset()
+    of_gender = np.flatnonzero(data["grouping"].isin(["all", "gender"]))
+    changed["responsiveness"] = xr.DataTree(data.isel(group=of_gender))
+    joint = results["joint"].to_dataset().isel(group=of_gender)
+    changed["joint"] = xr.DataTree(joint)
+    for draw in (crowd.metrics_by_group, decision.responsiveness):
+        assert draw(changed).axes[0].get_ylabel() == "gender"
+        assert draw(results).axes[0].get_ylabel() == ""
+
+
+def test_the_figure_of_contested_items_names_the_columns_of_the_groups(results):
+    assert crowd.contested_items(results).get_supxlabel() == (
+        "ratings; beside each bar the groups of raters by gender, age with this plurality score"
+    )
+    assert crowd.scores_by_group(results).axes[0].get_ylabel() == "gender, age"
 
 
 @pytest.mark.parametrize(("lines", "shown"), [(1, 53), (2, 31), (3, 22)])

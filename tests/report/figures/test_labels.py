@@ -26,9 +26,35 @@ def test_names_that_share_a_long_start_stay_distinct(width):
 def test_names_of_several_long_starts_stay_distinct():
     names = [f"{LONG}{a}{'x' * 90}{b}" for a in "ab" for b in "12"]
     assert len({*wrap_names(names)}) == 4
-    cut = f"{'a' * 10}…{'a' * 10}1"
-    texts = wrap_names([f"{'a' * 100}1", f"{'a' * 100}2", cut])
-    assert texts == [f"{cut} (1)", f"{cut[:-1]}2", f"{cut} (2)"]
+
+
+def test_names_that_differ_in_several_places_keep_all_of_them():
+    names = [
+        f"vendor/Base-3.{month}-{size}-Instruct-Turbo-2025-0{month}-15-preview-{kind}"
+        for month in (1, 2)
+        for size in ("8B", "70B")
+        for kind in ("fp8", "bf16")
+    ]
+    texts = wrap_names(names, 22)
+    assert texts[:3] == [
+        "vend…e-3.1-8B-In…025-\n01-15-…iew-fp8",
+        "vend…e-3.1-8B-In…025-\n01-15-…iew-bf16",
+        "vend…e-3.1-70B-In…025-\n01-15-…iew-fp8",
+    ]
+    assert len({*texts}) == 8
+
+
+def test_a_number_means_the_same_name_in_every_order():
+    start = "a" * 29
+    names = ["z", f"{start}…{start}1", f"{'a' * 100}2", f"{'a' * 100}1"]
+    line = f"{start}…\n{start}"
+    assert wrap_names(names) == ["z", f"{line}1 (3)", f"{line}2", f"{line}1 (1)"]
+    assert wrap_names(names[::-1]) == wrap_names(names)[::-1]
+
+
+def test_very_long_names_are_compared_in_part():
+    names = [f"{'-' * 100_000}{end * 100_000}" for end in "ab"]
+    assert len({*wrap_names(names)}) == 2
 
 
 def crowd_of(groups):

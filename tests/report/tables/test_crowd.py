@@ -103,7 +103,7 @@ def test_curves_say_that_a_precision_needs_a_plurality(results, tables):
 
 
 def test_the_evidence_says_why_groups_are_not_measured(results):
-    title = "Evidence: raters and items of each group"
+    title = "Evidence: raters and labelled items of each group"
     unmeasured = results.copy()
     data = results["responsiveness"].to_dataset()
     unmeasured["responsiveness"] = data.assign(
@@ -116,6 +116,11 @@ def test_the_evidence_says_why_groups_are_not_measured(results):
     assert "no item is labelled safe" not in notes[0]
     assert notes[1].endswith(f"{', '.join(data['group'].to_numpy())}: no item is labelled safe.")
     assert "Nothing here limits the answer." not in notes[1]
+
+
+def test_the_evidence_counts_items_that_have_a_label(tables):
+    table = tables["Evidence: raters and labelled items of each group"]
+    assert table.header == ("group", "raters", "labelled items", "few raters")
 
 
 def test_a_p_value_that_rounds_to_nothing_is_not_written_as_0(results):
@@ -249,4 +254,5 @@ def test_scores_are_named_as_the_data_name_them(tmp_path, scale, labels, mean):
     assert ("Mean: in steps, 0 is" in tables["scale_use"].note) == (labels[0] != "1")
     item = tables["contested_items"]
     assert [row[0] for row in item.rows] == labels[::-1]
-    assert item.note.split(": ")[1].split(". ")[0].removesuffix(".") in labels
+    plurality = item.note.removeprefix("Plurality of all raters: ").split(" (a tie")[0]
+    assert plurality.split(". ")[0].removesuffix(".") in labels

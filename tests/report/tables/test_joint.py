@@ -37,6 +37,30 @@ def test_titles_name_the_estimates_that_there_are():
     assert cvar.title == "CVaR 95: bootstrap and posterior"
 
 
+def test_how_several_judges_become_one_harm_is_said_of_the_policy_score():
+    sentence = (
+        " Harm lies between the mean of the judges and the highest of them (log-sum-exp): where "
+        "they differ it is above their mean."
+    )
+    for judges, note in ((2, sentence), (1, "")):
+        tree = panel()
+        tree["panel"] = xr.DataTree(tree["panel"].to_dataset().isel(judge=slice(judges)))
+        tables = {table.title: table.note for table in build_tables(TABLES, tree)}
+        assert tables["Policy score: bootstrap"].endswith(f"over prompts.{note}")
+        assert sentence not in tables["CVaR 95: bootstrap"]
+
+
+def test_models_of_a_table_come_by_its_metric():
+    tree = panel()
+    observed = tree["joint"]["observed"]
+    by_score = observed.sel(metric="policy_score").sortby(observed.sel(metric="cvar"))[::-1]
+    joint = tree["joint"].to_dataset()
+    joint["observed"].loc[{"metric": "policy_score"}] = -observed.sel(metric="cvar")
+    tables = {x.title: x.rows for x in build_tables(TABLES, add(tree, joint=joint))}
+    assert [row[0] for row in tables["Policy score: bootstrap"]] == [*by_score["model"].values]
+    assert [row[0] for row in tables["CVaR 95: bootstrap"]] == [*by_score["model"].values][::-1]
+
+
 def test_it_is_named_what_was_resampled(tmp_path):
     repeated = measured(tmp_path, frame(samples=3), roles=', sample = "sample"')
     [cvar, *_] = build_tables(TABLES[:1], repeated)
