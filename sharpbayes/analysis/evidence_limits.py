@@ -70,8 +70,9 @@ def state_limits(
         return {"limits": "[]", "remarks": "[]", "carried": "[]"}
     short_tails = list(_few_prompts(evidence))
     lowest = [*describe_order(evidence), *name_unequal_judges(evidence)]
-    narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
-    narrow = [*narrow, *_wide_tail(evidence, alone=not (short_tails or narrow))]
+    low = [] if short_tails else [*_low_coverage(evidence)]
+    narrow = [*low, *_wide_tail(evidence, alone=not (short_tails or low))]
+    narrow += [] if short_tails else _flat_tail(evidence)
     means = describe_means(evidence) if short_tails or narrow else []
     limits = [*short_tails, *narrow, *means, *lowest]
     remarks = [
@@ -165,19 +166,19 @@ def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
     if flat.any():
         yield (
             f"All tail prompts have the same log-risk for {_list_models(evidence, flat)}: no "
-            "resample is higher, so that the bootstrap ends there and says nothing of rarer, worse "
-            f"prompts. {_instead(evidence, flat)}"
+            "resample is higher, so that the bootstrap says nothing of rarer, worse prompts. "
+            f"{_instead(evidence, flat)}"
         )
 
 
 def _wide_tail(evidence: xr.Dataset, *, alone: bool) -> Iterator[str]:
     """CVaRs of many more prompts than the worst; what else could be said where nothing says so."""
-    wide = is_wide(evidence)
+    wide, lowest = is_wide(evidence), first_lowest(evidence)
     if wide.any():
-        start = f"This study {_unknown(evidence)}. " if wide[first_lowest(evidence)] else ""
+        is_said = not has_tail(evidence["tail_prompts"]).all() or is_low(evidence)[lowest]
+        start = f"This study {_unknown(evidence)}. " if wide[lowest] and not is_said else ""
         ties = describe_ties(evidence, cvar=name_cvar(evidence), prompts=_count_prompts(evidence))
-        end = f" {_instead(evidence, wide)}" if alone else ""
-        yield f"{start * alone}{ties}{end}"
+        yield f"{start}{ties}{f' {_instead(evidence, wide)}' * alone}"
 
 
 def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
@@ -193,7 +194,9 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
     parts = []
     # Where prompts of a category carry most of the weight, a longer tail has fewer than ten.
     counts_alike = carrying.min() >= 1.0 - alpha - ROUNDING
-    varies = bool((evidence["top_share"].to_numpy()[models] < 1 - lower - ROUNDING).any())
+    # With ties at VaR it would have as many values, and more prompts.
+    has_more = (evidence["top_share"].to_numpy() < 1 - lower - ROUNDING) & ~is_wide(evidence)
+    varies = bool(has_more[models].any())
     if MIN_ALPHA <= lower < alpha and varies and counts_alike:
         parts.append(f"an alpha of {lower:g} would leave {at_least}ten prompts in the tail")
     if prompts < enough:
