@@ -1,6 +1,6 @@
 """How often ties at the edge of the tail order models, or pass a gate, against the worst answers.
 
-    python -m tests.references.ties_at_var [--studies 100]
+    python -m tests.references.ties_at_var [--studies 40]
 
 Two models answer the same prompts, and three judges score them from 0 to 2. In a tenth of the
 scores above 0 a judge sees a step less. *Orders*: aster is at 1 in 30% of the prompts and never
@@ -14,7 +14,6 @@ passes; and the same without the rule on ties. All of them are false.
 import json
 import tempfile
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -29,8 +28,8 @@ from tests.references.rare_harm import write_worlds
 
 TABLE = Path(__file__).with_name("ties_at_var.csv")
 HEADER = ("statement", "estimator", "prompts", "severe", "now", "without", "studies")
-ESTIMATORS = ("inclusive", "rockafellar-uryasev")
-DESIGNS = ((300, 0.02), (300, 0.04))
+# Estimator, number of prompts, and share of the answers that are severe.
+DESIGNS = (("inclusive", 300, 0.02), ("inclusive", 300, 0.04), ("rockafellar-uryasev", 300, 0.02))
 MIDDLE, MISSES = 0.3, 0.1
 WEIGHTS = """schema = "sharpbayes/weights/2"
 title = "Ties"
@@ -112,14 +111,14 @@ def study_once(estimator: str, prompts: int, severe: float, number: int) -> Clai
 
 
 def study_design(
-    estimator: str, design: tuple[int, float], studies: int
+    estimator: str, prompts: int, severe: float, studies: int
 ) -> Iterator[tuple[object, ...]]:
     """Rows of the table of one design: shares of studies with each claim."""
-    claims = [study_once(estimator, *design, number) for number in range(studies)]
+    claims = [study_once(estimator, prompts, severe, number) for number in range(studies)]
     for statement in claims[0]:
         now, without = np.mean([claim[statement] for claim in claims], axis=0)
-        yield (statement, estimator, *design, f"{now:.3f}", f"{without:.3f}", studies)
+        yield (statement, estimator, prompts, severe, f"{now:.3f}", f"{without:.3f}", studies)
 
 
 if __name__ == "__main__":
-    write_worlds(study_design, product(ESTIMATORS, DESIGNS), HEADER, TABLE, studies=100)
+    write_worlds(study_design, DESIGNS, HEADER, TABLE, studies=40)
