@@ -207,7 +207,7 @@ def _drift(previous: xr.DataArray | None, current: xr.DataArray) -> xr.Dataset:
     models to one are judged alike.
     """
     unknown = xr.full_like(current.isel(model=0, prompt=0, drop=True), np.nan)
-    none = xr.Dataset({name: unknown for name in DRIFT} | {"shared_answers": 0})
+    none = xr.Dataset(dict.fromkeys(DRIFT, unknown) | {"shared_answers": 0})
     if previous is None:
         return none
     current, previous = xr.align(current, previous, join="inner", copy=False)
