@@ -11,7 +11,7 @@ in which it names the judge who did; ``_before`` are the same by the rules witho
 drift of more than two standard errors, a tau-b of -0.3 or less.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -30,7 +30,7 @@ HEADER = (
     *("false_before", "false", "named_before", "named", "studies"),
 )
 CUTS, BIAS, ANSWER, JUDGEMENT, SEED = (-0.5, 0.2, 0.8, 1.5), 0.3, 0.5, 0.6, 20261130
-SCENARIO, MIN_OVERLAP = 5, 25
+MIN_OVERLAP = 25
 # Who is named by the rule without a correction, who by the present one, and who did it.
 Outcome = tuple[xr.DataArray, xr.DataArray, xr.DataArray]
 
@@ -135,44 +135,36 @@ def name_contrary(rng: np.random.Generator, design: Design) -> Outcome:
     return low, contrary_judges(pairs)["contrary"], contrary
 
 
-NOTHING, LITTLE, REVERSED = "nothing in common", "correlation 0.1", "one judge reversed"
-STRICTER = "one judge stricter by"
-HISTORIES = ((2, 3), (4, 5), (12, 5))
-DESIGNS: tuple[tuple[str, Callable[..., Outcome], Design], ...] = (
+REVERSED, STRICTER = "one judge reversed, correlation", "one judge stricter by"
+# Histories of two releases are quick, and so many times more of them are drawn.
+SHORT_HISTORIES = 5
+MOVED = (
+    *(Design("new answers", r, 1, 100, j, has_new_answers=True) for r, j in ((2, 3), (4, 5))),
+    Design("new answers", 12, 1, 100, 5, has_new_answers=True),
+    Design("the same answers", 4, 1, 100, 5),
+    Design(f"{STRICTER} 0.3", 4, 1, 100, 5, shift=0.3),
+    *(Design(f"{STRICTER} 0.5", releases, 1, 100, 5, shift=0.5) for releases in (4, 12)),
+)
+CONTRADICT = (
+    *(Design("nothing in common", 1, models, 25, 5, 4) for models in (1, 2)),
+    Design("nothing in common", 1, 1, 30, 8, 3),
+    Design("correlation 0.1", 1, 1, 30, 5, 4, correlation=0.1),
+    Design("scenarios of five prompts", 1, 1, 100, 5, 4, variants=5),
     *(
-        (
-            "moved",
-            name_moved,
-            Design(f"{world} answers", r, 1, 100, j, has_new_answers=world == "new"),
-        )
-        for world, (r, j) in product(("new", "the same"), HISTORIES)
+        Design(f"{REVERSED} {share}", 1, *sizes, correlation=share, is_reversed=True)
+        for share, sizes in product((0.4, 0.6), ((1, 25, 3, 1), (1, 30, 5, 4), (4, 30, 5, 4)))
     ),
-    *(
-        ("moved", name_moved, Design(f"{STRICTER} {shift}", r, 1, 100, j, shift=shift))
-        for shift, (r, j) in product((0.3, 0.5), HISTORIES)
-    ),
-    *(
-        ("contradict", name_contrary, Design(NOTHING, 1, m, p, j, d))
-        for m, p, j, d in ((1, 25, 5, 4), (1, 30, 8, 3), (1, 40, 5, 4), (2, 25, 5, 4))
-    ),
-    ("contradict", name_contrary, Design(LITTLE, 1, 1, 30, 5, 4, correlation=0.1)),
-    ("contradict", name_contrary, Design("scenarios of five", 1, 1, 100, 5, 4, variants=SCENARIO)),
-    *(
-        (
-            "contradict",
-            name_contrary,
-            Design(f"{REVERSED}, {share}", 1, m, p, j, d, correlation=share, is_reversed=True),
-        )
-        for share, (m, p, j, d) in product(
-            (0.4, 0.6, 0.8), ((1, 25, 3, 1), (1, 30, 5, 4), (4, 30, 5, 4))
-        )
-    ),
+)
+DESIGNS = (
+    *(("moved", name_moved, design) for design in MOVED),
+    *(("contradict", name_contrary, design) for design in CONTRADICT),
 )
 
 
 def study_design(number: int, studies: int) -> Iterator[tuple[object, ...]]:
     """The row of one design."""
     sentence, name_judges, design = DESIGNS[number]
+    studies *= SHORT_HISTORIES if design.releases == 2 else 1  # noqa: PLR2004 - the shortest
     shares = np.zeros(4)
     for study in range(studies):
         *rules, offenders = name_judges(np.random.default_rng([SEED, number, study]), design)
