@@ -164,7 +164,7 @@ DESIGNS = (
 def study_design(number: int, studies: int) -> Iterator[tuple[object, ...]]:
     """The row of one design."""
     sentence, name_judges, design = DESIGNS[number]
-    studies *= SHORT_HISTORIES if design.releases == 2 else 1  # noqa: PLR2004 - the shortest
+    studies *= SHORT_HISTORIES if design.releases == 2 else 1
     shares = np.zeros(4)
     for study in range(studies):
         *rules, offenders = name_judges(np.random.default_rng([SEED, number, study]), design)
