@@ -34,7 +34,7 @@ from sharpbayes.metrics.panel.independence import judge_independence
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.tail import value_at_risk
-from sharpbayes.metrics.stats.clusters import PROMPT_LABELS, mean_clusters, scale_errors
+from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS, mean_clusters, scale_errors
 from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.metrics.stats.population import category_membership, flag_refusals
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap, jackknife
@@ -287,6 +287,7 @@ def _measure_judges(plan: ProfilePlan) -> xr.Dataset:
         tau = concordance.concordance(units, min_overlap=min_overlap, dim="unit")
         summary = concordance.concordance_summary(tau["concordance"])
         parts += [sweeps.leave_one_judge_out(sub_index, protocol, policy=plan.policy), tau, summary]
+        parts.append(concordance.contrary_judges(tau))
         sets = concordance.alike_judges(sub_index["judge"].to_numpy().tolist(), tau.merge(summary))
         alike = {join_names(names, limit=len(names)): names for names in sets}
         parts += _without_alike_judges(plan, alike)
@@ -374,11 +375,15 @@ def _measure_dependence(plan: ProfilePlan) -> xr.Dataset:
 
 
 def _stack_units(x: xr.DataArray) -> xr.DataArray:
-    """Prompts, and repeated generations as prompts of their own, along ``unit``."""
+    """Prompts, and repeated generations as prompts of their own, along ``unit``.
+
+    The cluster of a unit is that of its prompt, or the prompt.
+    """
     dims = [dim for dim in ("prompt", "sample") if dim in x.dims]
-    return x.stack(unit=dims, create_index=False).drop_vars(
-        [*dims, *PROMPT_LABELS], errors="ignore"
-    )
+    units = x.stack(unit=dims, create_index=False)
+    cluster = units.coords.get(CLUSTER, units["prompt"]).to_numpy()
+    units = units.drop_vars([*dims, *PROMPT_LABELS], errors="ignore")
+    return units.assign_coords({CLUSTER: ("unit", cluster)})
 
 
 def _merge(parts: list[xr.Dataset]) -> xr.Dataset:

@@ -9,6 +9,7 @@ import xarray as xr
 from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS, sum_clusters
 from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.metrics.stats.labels import without_attributes
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL, holm
 from sharpbayes.storage.schema import FILES
 
 Releases = Mapping[str, xr.DataTree]
@@ -28,10 +29,10 @@ PARTS = {
     "rater": ("raters", "rater"),
 }
 PART_COUNTS = ("part_count", "part_new", "part_gone")
+# What is known of how a judge scores shared answers, before the correction for all judges.
+DRIFT = ("drift", "drift_error", "drift_p")
 # The unit of a history whose releases have one model each, of names of their own.
 ONE_MODEL = "model of the release"
-# A drift of more standard errors than this is notable.
-NOTABLE_ERRORS = 2.0
 
 
 def compare_releases(releases: Releases) -> xr.Dataset:
@@ -46,8 +47,9 @@ def compare_releases(releases: Releases) -> xr.Dataset:
     judges, or of items and raters, with how many are new (``part_new``) or gone (``part_gone``). Of
     panels there are over (release, judge) ``severity``, how much higher a judge scores than all in
     the same cells, ``drift`` with ``drift_error``, how much higher than in the release before on
-    answers of the same models to the same prompts, and ``drift_notable``, whether the drift is more
-    than two standard errors; ``shared_answers (release)`` is the number of these answers.
+    answers of the same models to the same prompts, ``drift_p_holm``, its p value corrected for all
+    judges and releases, and ``drift_notable``, whether that is below 0.05; ``shared_answers
+    (release)`` is the number of these answers.
 
     Args:
         releases: Results of ``measure`` or ``fit`` of one kind by the name of the release.
@@ -188,7 +190,9 @@ def _compare_judges(releases: Releases) -> xr.Dataset:
         for previous, current in zip([None, *scores], scores, strict=False)
     ]
     table = xr.concat(tables, release_labels(releases), join="outer", data_vars="all")
-    return table.assign(drift_notable=abs(table["drift"]) > NOTABLE_ERRORS * table["drift_error"])
+    corrected = table["drift_p"].copy(data=holm(table["drift_p"].to_numpy()))
+    notable = corrected < SIGNIFICANCE_LEVEL
+    return table.drop_vars("drift_p").assign(drift_p_holm=corrected, drift_notable=notable)
 
 
 def _severity(scores: xr.DataArray) -> xr.DataArray:
@@ -203,7 +207,7 @@ def _drift(previous: xr.DataArray | None, current: xr.DataArray) -> xr.Dataset:
     models to one are judged alike.
     """
     unknown = xr.full_like(current.isel(model=0, prompt=0, drop=True), np.nan)
-    none = xr.Dataset({"drift": unknown, "drift_error": unknown, "shared_answers": 0})
+    none = xr.Dataset(dict.fromkeys(DRIFT, unknown) | {"shared_answers": 0})
     if previous is None:
         return none
     current, previous = xr.align(current, previous, join="inner", copy=False)
@@ -215,10 +219,19 @@ def _drift(previous: xr.DataArray | None, current: xr.DataArray) -> xr.Dataset:
     present = sum_clusters(difference.notnull().sum("model"), "prompt")
     units = (present > 0).sum("prompt")
     variance = (sums**2).sum("prompt") * units / (units - 1).where(units > 1)
-    return xr.Dataset(
-        {
-            "drift": drift,
-            "drift_error": variance**0.5 / count,
-            "shared_answers": difference.notnull().any("judge").sum(),
-        }
-    ).reindex(judge=unknown["judge"])
+    error = variance**0.5 / count
+    values = dict(zip(DRIFT, (drift, error, _test_drift(drift, error, units)), strict=True))
+    answers = difference.notnull().any("judge").sum()
+    return xr.Dataset(values | {"shared_answers": answers}).reindex(judge=unknown["judge"])
+
+
+def _test_drift(drift: xr.DataArray, error: xr.DataArray, units: xr.DataArray) -> xr.DataArray:
+    """Two-sided p value of no drift, by Student's t with one degree of freedom fewer than units.
+
+    It is never below 2 / 2^units, the least that the signs of the units can show: few units that
+    moved alike have hardly an error. Scores that did not move at all have 1.
+    """
+    from scipy.special import stdtr  # noqa: PLC0415 - quick to start without it
+
+    p: xr.DataArray = 2.0 * xr.apply_ufunc(stdtr, units - 1, -abs(drift) / error)
+    return p.clip(min=2.0 ** (1 - units)).where(drift != 0, 1.0).where(units > 1)

@@ -6,9 +6,10 @@ import xarray as xr
 
 from sharpbayes.analysis.metric_names import METRICS
 from sharpbayes.analysis.releases import ONE_MODEL
-from sharpbayes.errors import format_count, format_list, join_names
+from sharpbayes.errors import format_count, format_list, format_percent, join_names
 from sharpbayes.metrics.panel.comparison import CANNOT_TELL
 from sharpbayes.metrics.panel.profile import CVARS
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.report.claims import IF_NO_MORE_ENDS
 from sharpbayes.report.layout import PANEL
 from sharpbayes.report.tables.format import number
@@ -211,7 +212,7 @@ def _part(row: xr.Dataset) -> str:
 
 
 def _drifts(data: xr.Dataset) -> list[str]:
-    """Judges whose scores of the same models and prompts moved by more than their error."""
+    """Judges whose scores of the same models and prompts moved beyond chance."""
     if "drift" not in data:
         return []
     moved = []
@@ -223,13 +224,16 @@ def _drifts(data: xr.Dataset) -> list[str]:
         ]
     if not bool((data["shared_answers"] > 0).any()):
         return ["No two releases in a row share models and prompts: judges cannot be compared."]
+    tests = int(data["drift_p_holm"].notnull().sum())
+    corrected = f", corrected for {tests} comparisons" * (tests > 1)
+    level = f"({format_percent(SIGNIFICANCE_LEVEL)}{corrected})"
     if not moved:
-        return ["No judge is shown to score otherwise than in the release before."]
+        return [f"No judge is shown to score otherwise than in the release before {level}."]
     return [
         (
-            f"On the same models and prompts scores differ from the release before: "
-            f"{'; '.join(moved)}. If the answers are the same, the judges have moved; if they are "
-            "new, the models may have."
+            "On the same models and prompts scores differ from the release before, beyond chance "
+            f"{level}: {'; '.join(moved)}. If the answers are the same, the judges have moved; if "
+            "they are new, the models may have."
         )
     ]
 

@@ -4,17 +4,15 @@ import json
 from collections.abc import Iterator
 from itertools import combinations
 
-from sharpbayes.errors import join_names
+from sharpbayes.errors import format_percent, join_names
 from sharpbayes.metrics.panel.concordance import pool_equal_share
 from sharpbayes.metrics.stats.labels import labels_where
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.tables.crowd import EVERYONE
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, percent
 from sharpbayes.spec.files import BY_APPEARANCE
-
-# Of judges who have nothing in common a tau-b of 25 prompts is below in one case of fifty.
-MAX_TAU = -0.3
 
 
 def suspect_scores(view: View) -> Iterator[str]:
@@ -48,16 +46,19 @@ def _equal_scores(view: View) -> Iterator[str]:
 
 def _contrary_judges(view: View) -> Iterator[str]:
     """Which pairs of judges order the prompts of every model the other way round."""
-    if "judges/concordance" not in view:
+    if "judges/contrary" not in view:
         return
-    tau = view.group("judges")[["concordance", "concordance_mean"]]
-    is_contrary = (tau["concordance_mean"] <= MAX_TAU) & ~(tau["concordance"] >= 0).any("model")
+    tau = view.group("judges")[["concordance_mean", "concordance_p_holm", "contrary"]]
+    is_contrary = tau["contrary"].astype(bool)
     pairs = labels_where(is_contrary.any("dimension"))
     if pairs:
         lowest = number(tau["concordance_mean"].where(is_contrary).min(), 2)
+        tests = int(tau["concordance_p_holm"].notnull().sum())
+        corrected = f", corrected for {tests} comparisons" * (tests > 1)
         yield (
-            f"Judges contradict each other ({join_names(pairs)}): what one scores high the other "
-            f"scores low (Kendall's tau-b down to {lowest}). Their mean hides it. See that all "
+            f"Judges contradict each other beyond chance ({join_names(pairs)}): what one scores "
+            f"high the other scores low (Kendall's tau-b down to {lowest}; "
+            f"{format_percent(SIGNIFICANCE_LEVEL)}{corrected}). Their mean hides it. See that all "
             "judges read the scale from the same end."
         )
 

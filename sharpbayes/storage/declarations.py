@@ -70,8 +70,9 @@ VARIABLES = """
     alike_policy_score_shift_joint
   model: number: dimension_dependence dimension_dependence_tail
   model, dimension_pair: number: dimension_dependence_pair dimension_dependence_tail_pair
-  pair, dimension: number: concordance_mean concordance_median concordance_models concordance_sd
-  pair, model, dimension: number: concordance equal_share overlap
+  pair, dimension: number: concordance_mean concordance_median concordance_models
+    concordance_p_holm concordance_sd contrary
+  pair, model, dimension: number: concordance concordance_p equal_share overlap
 /loo_pit
   member: number: bad_k outside p_holm p_value pit_mean pit_spread ratings
   member, point: number: ecdf lower upper

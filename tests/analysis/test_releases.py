@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.stats import ttest_1samp
 from statsmodels.regression.linear_model import OLS
 
 from sharpbayes.analysis.releases import compare_releases
@@ -69,16 +70,39 @@ def test_the_error_of_a_drift_is_that_of_clusters_of_prompts(scores):
         assert float(june["drift_error"]) == pytest.approx(wanted)
 
 
-def test_a_drift_of_more_than_two_standard_errors_is_notable(scores):
+def notable_releases(scores, changes, judge="ann"):
+    """The history of releases in which a judge scores prompts higher than in the first by this."""
+    later = {f"r{number}": scores.copy() for number in range(len(changes))}
+    for release_scores, change in zip(later.values(), changes, strict=True):
+        release_scores.loc[{"judge": judge}] += np.asarray(change)[None, :, None]
+    return compare_releases({name: release(x) for name, x in {"first": scores, **later}.items()})
+
+
+def test_a_drift_is_notable_by_students_t_corrected_for_judges_and_releases(scores):
+    """More than two standard errors of eight prompts are not enough."""
     zigzag = np.resize([-1.0, 1.0], len(PROMPTS))
-    for mean, is_notable in ((0.5, False), (1.0, True)):
-        later = scores.copy()
-        later.loc[{"judge": "ann"}] += (mean + zigzag)[None, :, None]
-        table = compare_releases({"may": release(scores), "june": release(later)})
-        june = table.sel(release="june", judge="ann")
-        assert (abs(june["drift"]) > 2 * june["drift_error"]) == is_notable
+    for mean, is_notable in ((1.0, False), (1.3, True)):
+        table = notable_releases(scores, [mean + zigzag])
+        drift = table.sel(release="r0", judge="ann")
+        p = ttest_1samp(mean + zigzag, 0.0).pvalue
+        assert abs(drift["drift"]) > 2 * drift["drift_error"]
+        # Two judges are compared, of whom bob scores as he did.
+        assert float(drift["drift_p_holm"]) == pytest.approx(2 * p)
+        assert float(table["drift_p_holm"].sel(release="r0", judge="bob")) == 1.0
         assert table["drift_notable"].sel(judge="ann").to_numpy().tolist() == [False, is_notable]
         assert not table["drift_notable"].sel(judge="bob").any()
+        longer = notable_releases(scores, [mean + zigzag] * 4)
+        assert float(longer["drift_p_holm"].sel(release="r0", judge="ann")) == pytest.approx(8 * p)
+
+
+def test_few_prompts_that_moved_alike_show_no_drift(scores):
+    """Scores of few steps move alike by chance, and then have hardly an error."""
+    for number, p in ((1, np.nan), (4, 2 * 2**-3), (8, 2 * 2**-7)):
+        few = scores.isel(prompt=slice(number))
+        drift = notable_releases(few, [np.full(number, 0.25)]).sel(release="r0", judge="ann")
+        assert float(drift["drift"]) == pytest.approx(0.25)
+        assert float(drift["drift_p_holm"]) == pytest.approx(p, nan_ok=True)
+        assert bool(drift["drift_notable"]) == (number == 8)
 
 
 def test_intervals_are_disjoint_where_one_ends_before_the_other_begins(scores):

@@ -93,8 +93,9 @@ def compare_releases_of_judge(study: Study) -> float:
 
 
 def hold_scores(scores: xr.DataArray) -> xr.DataTree:
-    """Results that have the scores of one judge, and a metric without an interval."""
+    """Results that have the scores of one model, and a metric without an interval."""
     labels = {"model": ["m"], "judge": ["j"], "dimension": ["harm"]}
+    labels = {dim: names for dim, names in labels.items() if dim not in scores.dims}
     joint = xr.Dataset(
         {
             "observed": (("metric", "model"), [[0.0]]),

@@ -147,6 +147,24 @@ def unequal_judges_table(rows: list[Row]) -> str:
     return markdown([*header, "false by the mean, %", "policy score, %", "CVaR, %"], lines)
 
 
+def named_judges_table(rows: list[Row], sentence: str) -> str:
+    """How often a sentence names judges who did nothing, and the one who did, by design."""
+    sizes = ("releases", "prompts", "judges")
+    if sentence == "contradict":
+        sizes = ("models", "prompts", "judges", "dimensions")
+    shares = ("false_before", "false", "named_before", "named")
+    lines = [
+        [row["world"], *(row[name] for name in sizes)]
+        + [percent([row], name) if row[name] else "" for name in shares]
+        + [row["studies"]]
+        for row in rows
+        if row["sentence"] == sentence
+    ]
+    header = ["falsely named, each by itself, %", "falsely named, corrected, %"]
+    header += ["rightly named, each by itself, %", "rightly named, corrected, %", "studies"]
+    return markdown(["judges", *sizes, *header], lines)
+
+
 def label_order_table(rows: list[Row]) -> str:
     """Shares of studies in which labels call the second model lower, by world and labels."""
     lines = []
@@ -425,6 +443,8 @@ def main() -> None:
     write("coverage_crowd.md", crowd)
     unequal_judges = unequal_judges_table(read_rows("unequal_judges.csv"))
     claims = {"claims": claims_table(read_rows("claims.csv")), "unequal judges": unequal_judges}
+    named = read_rows("named_judges.csv")
+    claims |= {name: named_judges_table(named, name) for name in ("moved", "contradict")}
     write("claims.md", claims)
     write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
     posterior = gate_posterior_table(read_rows("gate_posterior.csv"))

@@ -111,6 +111,11 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/metrics/stats/clusters.py", "sharpbayes/analysis/releases.py"),
         f"{OWN}/clustered_tests.py",
     ),
+    "named_judges.csv": (
+        *("sharpbayes/metrics/panel/concordance.py", "sharpbayes/metrics/stats/clusters.py"),
+        *("sharpbayes/metrics/stats/multiplicity.py", "sharpbayes/analysis/releases.py"),
+        *(f"{OWN}/clustered_tests.py", f"{OWN}/named_judges.py"),
+    ),
     "crossed_clusters.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats", "sharpbayes/data/intraclass.py"),
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),

@@ -65,15 +65,27 @@ def test_the_answer_names_what_changed_and_when(releases, tree):
     # Studies lie in folders of their own, and have the same text.
     assert ("Inputs that changed since the release before: june: data; july: weights.") in sentences
     [drift] = [text for text in sentences if text.startswith("On the same models")]
-    assert drift.startswith(
-        "On the same models and prompts scores differ from the release before: ann by 0."
-    )
-    assert drift.endswith(
-        " in june. If the answers are the same, the judges have moved; if they are new, the models "
-        "may have."
+    assert drift == (
+        "On the same models and prompts scores differ from the release before, beyond chance (5%, "
+        "corrected for 6 comparisons): ann by 0.14 in june. If the answers are the same, the "
+        "judges have moved; if they are new, the models may have."
     )
     reordered = {name: releases[name] for name in ("july", "june")}
     assert "june" in answer(build_history(reordered))[0]
+
+
+def test_what_judges_did_not_change_is_said_with_its_correction(tree):
+    judges = tree["history"].to_dataset()
+    judges["drift_notable"] = xr.zeros_like(judges["drift_notable"])
+    is_said = "No judge is shown to score otherwise than in the release before (5%"
+    for releases, names, correction in (
+        (3, 3, ", corrected for 6 comparisons"),
+        (2, 3, ", corrected for 3 comparisons"),
+        (2, 1, ""),
+    ):
+        part = judges.isel(release=slice(releases), judge=slice(names))
+        sentences = answer(xr.DataTree.from_dict({"/history": part}))
+        assert f"{is_said}{correction})." in sentences
 
 
 def test_values_whose_intervals_do_not_overlap_are_named(releases, tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from sharpbayes.metrics.panel.concordance import contrary_judges
 from sharpbayes.posterior.claims import is_recommended
 from sharpbayes.posterior.release import choose_model
 from sharpbayes.report.lights import lights
@@ -826,14 +827,26 @@ def test_a_share_of_refused_answers_has_one_decimal():
 def test_judges_who_contradict_each_other_are_named_first():
     tau = np.array([[[-0.8, -0.6, -0.7]], [[-0.9, 0.1, -0.9]], [[0.6, 0.7, 0.8]]])
     labels = {"pair": ["j1 vs j2", "j1 vs j3", "j2 vs j3"], "dimension": ["harm"]}
-    table = xr.Dataset({"concordance": (("pair", "dimension", "model"), tau)}, labels)
+    dims = ("pair", "dimension", "model")
+    p = (dims, np.where(tau < 0, 0.01, 0.99))
+    table = xr.Dataset({"concordance": (dims, tau), "concordance_p": p}, labels)
     table["concordance_mean"] = table["concordance"].mean("model")
-    assert answer(add(panel(), judges=table))[0] == (
-        "Judges contradict each other (j1 vs j2): what one scores high the other scores low "
-        "(Kendall's tau-b down to \u22120.70). Their mean hides it. See that all judges read the "
-        "scale from the same end."
+
+    def answer_with(pairs):
+        return answer(add(panel(), judges=pairs.assign(contrary_judges(pairs))))
+
+    assert answer_with(table)[0] == (
+        "Judges contradict each other beyond chance (j1 vs j2): what one scores high the other "
+        "scores low (Kendall's tau-b down to \u22120.70; 5%, corrected for 3 comparisons). Their "
+        "mean hides it. See that all judges read the scale from the same end."
     )
-    assert answer(add(panel(), judges=table.isel(pair=[1, 2]))) == answer(panel())
+    assert answer_with(table.isel(pair=[0]))[0].startswith(
+        "Judges contradict each other beyond chance (j1 vs j2): what one scores high the other "
+        "scores low (Kendall's tau-b down to \u22120.70; 5%). Their mean"
+    )
+    by_chance = table.assign(concordance_p=table["concordance_p"] * 2)
+    for pairs in (table.isel(pair=[1, 2]), by_chance):
+        assert answer_with(pairs) == answer(panel())
 
 
 @pytest.mark.parametrize(

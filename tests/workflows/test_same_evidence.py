@@ -15,8 +15,9 @@ from tests.panels import frame, measured
 
 SCORES = ["bias_a", "bias_b", "truth"]
 GROUPS = ("profile_interval", "evidence", "stability", "judges", "missing")
-# Variables that count scores, and two that their number alone moves.
+# Variables that count scores, and four that their number alone moves: p values of tau-b a little.
 COUNTS = {"asked", "missing", "overlap", "mad_n", "mad_sd", "cvar_bounds", "judge_trials"}
+COUNTS |= {"concordance_p", "concordance_p_holm"}
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,8 @@ def test_a_copy_of_every_score_says_nothing_more(table, once, tmp_path, role):
     copies = pd.concat([table.assign(number=number) for number in (1, 2)])
     repeated = measured(tmp_path, copies, roles=f', {role} = "number"')
     assert_same(once, repeated, without=COUNTS)
+    p = (results["judges"]["concordance_p"] for results in (once, repeated))
+    xr.testing.assert_allclose(*p, rtol=0.05)
     numbers = ("scores are missing", "repeated", "generations")
     texts = [
         [text for text in answer(results) if not any(part in text for part in numbers)]

@@ -7,11 +7,16 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.metrics.stats.clusters import number_clusters
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL, holm
+
 Floats = NDArray[np.float64]
 # Judges count as one where they give the same value in this share of what both scored, and order
 # prompts alike: where harm is rare, judges who find other prompts harmful give equal values too.
 EQUAL_SHARE, EQUAL_ORDER = 0.95, 0.9
 ROUNDING = 1e-12
+# Judges who contradict each other less than this are not named, however many prompts show it.
+MAX_TAU = -0.3
 
 
 def mean_absolute_deviation(sub_index: xr.DataArray) -> xr.DataArray:
@@ -53,13 +58,16 @@ def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
 def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Dataset:
     """Return Kendall's tau-b between the judges of every pair.
 
-    Of values in [0, 1] over (..., judge, ``dim``) these are ``concordance``, ``overlap``
-    (prompts scored by both) and ``equal_share`` (the share of these with the same value, in [0, 1])
-    over (pair, ...), pairs labelled ``a vs b`` in the order of the judges. Tau-b is NaN for an
-    overlap below ``min_overlap``, and where a judge gives every prompt the same score,
-    the share without an overlap.
+    Of values in [0, 1] over (..., judge, ``dim``) these are ``concordance``, ``concordance_p``
+    (one-sided, of a tau-b below 0), ``overlap`` (prompts scored by both) and ``equal_share`` (the
+    share of these with the same value, in [0, 1]) over (pair, ...), pairs labelled ``a vs b`` in
+    the order of the judges. Tau-b and p are NaN for an overlap below ``min_overlap``, and where a
+    judge gives every prompt the same score, the share without an overlap. Where units have clusters
+    (:mod:`sharpbayes.metrics.stats.clusters`), p is of their effective number: the normal quantile
+    of independent units times sqrt((sum_c m_c)^2 / sum_c m_c^2 / n), m_c the units of a cluster.
 
-    Source: SHARP, Appendix B.3.
+    Source: SHARP, Appendix B.3; Kendall 1938, exact where nothing is tied; Kish 1965 (effective
+    number).
 
     >>> x = xr.DataArray([[0.1, 0.2, 0.3], [0.0, 0.4, 0.4]], {"judge": ["a", "b"]},
     ...                  ("judge", "prompt"))
@@ -67,21 +75,23 @@ def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Da
     >>> tau["pair"].item(), tau["concordance"].round(4).item()
     ('a vs b', 0.8165)
     """
-    pairs = []
+    pairs, clusters = [], xr.DataArray(number_clusters(sub_index, dim), dims=dim)
     for a, b in combinations(sub_index["judge"].to_numpy(), 2):
         first, second = (sub_index.sel(judge=judge, drop=True) for judge in (a, b))
         overlap = (first.notnull() & second.notnull()).sum(dim)
-        tau = xr.apply_ufunc(
-            _tau_b,
+        tau, p = xr.apply_ufunc(
+            _test_tau_b,
             first,
             second,
-            input_core_dims=[[dim], [dim]],
+            clusters,
+            input_core_dims=[[dim]] * 3,
+            output_core_dims=[[], []],
             vectorize=True,
-            output_dtypes=[float],
+            output_dtypes=[float, float],
         )
         equal = (abs(first - second) <= ROUNDING).sum(dim) / overlap.where(overlap > 0)
-        table = {"concordance": tau.where(overlap >= min_overlap), "overlap": overlap}
-        pair = xr.Dataset(table | {"equal_share": equal})
+        table = xr.Dataset({"concordance": tau, "concordance_p": p}).where(overlap >= min_overlap)
+        pair = table.assign(overlap=overlap, equal_share=equal)
         pairs.append(pair.assign_coords(pair=f"{a} vs {b}"))
     return xr.concat(pairs, "pair")
 
@@ -129,6 +139,38 @@ def alike_judges(judges: Sequence[str], pairs: xr.Dataset) -> list[list[str]]:
     _, member = connected_components(adjacency, directed=False)
     names = [[judges[int(i)] for i in np.flatnonzero(member == n)] for n in np.unique(member)]
     return [several for several in names if len(several) > 1]
+
+
+def contrary_judges(pairs: xr.Dataset) -> xr.Dataset:
+    """Return which judges order the prompts of every model the other way round, beyond chance.
+
+    p = Phi((1/M) sum_m Phi^-1(p_m)) over the models of a pair and dimension, then Holm's correction
+
+    Of ``concordance`` and ``concordance_p`` of :func:`concordance`, over (pair, model, dimension),
+    these are ``concordance_p_holm``, in [0, 1], corrected over all pairs and dimensions, and
+    ``contrary``, whether it is below 0.05, tau-b is below 0 for every model where it is known, and
+    its mean is -0.3 or less; both over (pair, dimension). Without any relation p is right where the
+    tau-b of all models are one, and too high where they are not. NaN where no tau-b is known.
+
+    Source: Kendall 1938; Holm 1979; the mean of normal quantiles is Stouffer's, with the variance
+    of quantiles that are one.
+
+    >>> x = xr.DataArray([[[0.1 * n for n in range(10)], [1 - 0.1 * n for n in range(10)]]],
+    ...                  {"judge": ["a", "b"]}, ("model", "judge", "prompt"))
+    >>> pairs = concordance(x.expand_dims(dimension=["bias"]), min_overlap=3, dim="prompt")
+    >>> contrary_judges(pairs)["contrary"].values
+    array([[ True]])
+    """
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - a quarter of a second to import
+
+    # p of 0 and of 1 have no quantile.
+    share = pairs["concordance_p"].clip(np.finfo(float).tiny, 1 - np.finfo(float).eps)
+    p = xr.apply_ufunc(ndtr, xr.apply_ufunc(ndtri, share).mean("model"))
+    corrected = p.copy(data=holm(p.to_numpy()))
+    tau = pairs["concordance"]
+    is_low = (tau.mean("model") <= MAX_TAU) & ~(tau >= 0).any("model")
+    contrary = is_low & (corrected < SIGNIFICANCE_LEVEL)
+    return xr.Dataset({"concordance_p_holm": corrected, "contrary": contrary})
 
 
 def concordance_summary(tau: xr.DataArray) -> xr.Dataset:
@@ -193,14 +235,18 @@ def _moments(
     return mean, (square / (count - 1).where(count > 1)) ** 0.5, count
 
 
-def _tau_b(x: Floats, y: Floats) -> float:
-    """Kendall's tau-b of the pairs that are present; NaN where one of them is constant."""
+def _test_tau_b(x: Floats, y: Floats, cluster: NDArray[np.intp]) -> tuple[float, float]:
+    """Kendall's tau-b of the pairs that are present and p; NaN where one of them is constant."""
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - a quarter of a second to import
     from scipy.stats import kendalltau  # noqa: PLC0415 - a second to import
 
     present = ~(np.isnan(x) | np.isnan(y))
     if present.sum() < 2:  # noqa: PLR2004 - SciPy warns of too few
-        return float("nan")
-    return float(kendalltau(x[present], y[present]).statistic)
+        return float("nan"), float("nan")
+    test = kendalltau(x[present], y[present], alternative="less")
+    sizes = np.bincount(cluster[present])
+    independent = sizes.sum() / (sizes**2).sum()
+    return float(test.statistic), float(ndtr(ndtri(test.pvalue) * independent**0.5))
 
 
 def _spearman_pairs(harm: Floats, where: NDArray[np.bool_]) -> Floats:

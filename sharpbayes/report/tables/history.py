@@ -108,6 +108,7 @@ TABLES = (
         columns=("{judge}", over(RELEASES, Column("{release}", _drift))),
         note="How much higher a judge scores the models and prompts that the release shares with "
         "the one before, with twice its standard error; harm from 0 to 1, each release under its "
-        "own weights.",
+        "own weights. The answer names judges whose number is beyond chance after a correction for "
+        "all numbers of this table.",
     ),
 )

@@ -3,11 +3,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 import xarray as xr
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import kendalltau, norm, spearmanr
 
 from sharpbayes.metrics.panel.concordance import (
     concordance,
     concordance_summary,
+    contrary_judges,
     dimension_dependence,
     dispersion,
     mean_absolute_deviation,
@@ -74,7 +75,71 @@ def test_concordance_is_scipys_tau_b_of_the_overlap(steps, missing):
         shared = ~np.isnan(u) & ~np.isnan(v)
         got = concordances.sel(pair=f"{one} vs {other}").isel(model=m, dimension=d)
         assert got["overlap"] == shared.sum()
-        np.testing.assert_allclose(got["concordance"], kendalltau(u[shared], v[shared]).statistic)
+        expected = kendalltau(u[shared], v[shared], alternative="less")
+        np.testing.assert_allclose(got["concordance"], expected.statistic)
+        np.testing.assert_allclose(got["concordance_p"], expected.pvalue)
+
+
+def test_variants_of_a_prompt_count_as_one_against_concordance():
+    """Each prompt three times over has the tau-b and, nearly, the p value of the prompts."""
+    once = sub_indices(seed=9, models=1, prompts=60)
+    names = ("prompt", [f"s{number}" for number in range(60)])
+    tripled = xr.concat([once.assign_coords(cluster=names)] * 3, "prompt")
+    independent = tripled.drop_vars("cluster")
+    p = [
+        concordance(x, min_overlap=25, dim="prompt")["concordance_p"].to_numpy()
+        for x in (once, tripled, independent)
+    ]
+    np.testing.assert_allclose(norm.ppf(p[1]), norm.ppf(p[0]), rtol=0.02)
+    np.testing.assert_allclose(norm.ppf(p[1]) * 3**0.5, norm.ppf(p[2]))
+
+
+def test_one_large_cluster_leaves_few_independent_prompts():
+    x = sub_indices(seed=9, models=1, prompts=60)
+    sizes = np.array([30, *[1] * 30])
+    named = x.assign_coords(cluster=("prompt", np.repeat(np.arange(31), sizes)))
+    p = [concordance(y, min_overlap=25, dim="prompt")["concordance_p"] for y in (x, named)]
+    factor = (60**2 / (sizes**2).sum() / 60) ** 0.5
+    np.testing.assert_allclose(norm.ppf(p[1]), factor * norm.ppf(p[0]))
+
+
+def pairs_with(tau, p):
+    """Tau-b and p of pairs (pair, model, dimension)."""
+    dims = ("pair", "model", "dimension")
+    return xr.Dataset({"concordance": (dims, tau), "concordance_p": (dims, p)})
+
+
+def test_judges_are_contrary_beyond_chance_for_all_pairs_and_dimensions():
+    """p of the models of a pair are joined as if they were one, then corrected by Holm."""
+    tau = np.full((3, 2, 2), 0.1)
+    p = np.full((3, 2, 2), 0.7)
+    tau[0, :, 0], p[0, :, 0] = (-0.3, -0.4), (0.02, 0.001)
+    tau[1, :, 1], p[1, :, 1] = (-0.3, -0.3), (0.02, 0.02)
+    verdict = contrary_judges(pairs_with(tau, p))
+    joined = norm.cdf(norm.ppf([0.02, 0.001]).mean())
+    assert float(verdict["concordance_p_holm"][0, 0]) == pytest.approx(6 * joined)
+    assert float(verdict["concordance_p_holm"][1, 1]) == pytest.approx(5 * 0.02)
+    assert verdict["contrary"].values.tolist() == [[True, False], [False, False], [False, False]]
+    alone = contrary_judges(pairs_with(tau, p).isel(pair=[1], dimension=[1]))
+    assert bool(alone["contrary"])
+
+
+@pytest.mark.parametrize(
+    ("tau", "is_contrary"),
+    [
+        ((-0.9, -0.8), True),
+        ((-0.9, np.nan), True),
+        ((-0.29, -0.3), False),
+        ((-0.9, 0.0), False),
+        ((np.nan, np.nan), False),
+    ],
+)
+def test_contrary_judges_are_so_by_every_model_and_by_much(tau, is_contrary):
+    tau = np.array(tau)
+    p = np.where(np.isnan(tau), np.nan, np.where(tau < 0, 0.0, 1.0))
+    verdict = contrary_judges(pairs_with(tau[None, :, None], p[None, :, None]))
+    assert bool(verdict["contrary"]) == is_contrary
+    assert np.isnan(verdict["concordance_p_holm"]).all() == np.isnan(tau).all()
 
 
 def test_too_small_an_overlap_is_missing_and_not_zero():
