@@ -76,10 +76,7 @@ def measure_intervals(
         )
         intervals[f"{name}_interval"] = _with_bound(value, bounds)
         if name == "auc_roc":
-            below = lower_tail_p(
-                value.to_numpy(), *arrays, **number, value=CHANCE, bounds=_range_of(value)
-            )
-            intervals["auc_roc_p"] = xr.DataArray(below, value.coords, value.dims)
+            intervals["auc_roc_p"] = _chance_p(value, *arrays, **number)
         if name in compared:
             added[name] = value.copy(data=rater_variance(*arrays[1:], n_raters=number["n_raters"]))
         spread = combine(arrays[0], **number, raters=np.zeros(value.shape))
@@ -102,6 +99,15 @@ def measure_intervals(
         difference.assign_attrs(note),
         observed.assign(items_alone).assign_attrs(interval_note=ITEMS_NOTE.format(**contained)),
     )
+
+
+def _chance_p(
+    value: xr.DataArray, *resamples: np.ndarray, n_items: np.ndarray, n_raters: np.ndarray
+) -> xr.DataArray:
+    """The one-sided p value of an AUC-ROC below that of chance, over the dimensions of it."""
+    sizes = {"n_items": n_items, "n_raters": n_raters}
+    p = lower_tail_p(value.to_numpy(), *resamples, **sizes, value=CHANCE, bounds=_range_of(value))
+    return xr.DataArray(p, value.coords, value.dims)
 
 
 def _compare_groups(
