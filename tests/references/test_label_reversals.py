@@ -8,7 +8,7 @@ import pytest
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from tests.references.label_reversals import DESIGNS, HEADER, TABLE, run_study
 
-ROWS = list(csv.DictReader(TABLE.open(encoding="utf-8")))
+ROWS = list(csv.DictReader(TABLE.read_text("utf-8").splitlines()))
 
 
 def test_every_design_has_its_row():
