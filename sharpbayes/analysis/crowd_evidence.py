@@ -130,7 +130,7 @@ def runs_against(cells: xr.Dataset, evidence: xr.Dataset) -> xr.DataArray:
     Source: Holm 1979.
 
     >>> groups = {"group": ["all", "g=x", "g=y"]}
-    >>> cells = xr.Dataset({"auc_roc_p": ("group", [0.03, 0.02, 0.01])}, groups)
+    >>> cells = xr.Dataset({"auc_roc_p": ("group", [0.03, 0.03, 0.01])}, groups)
     >>> runs_against(cells, xr.Dataset()).values
     array([False, False,  True])
     """
