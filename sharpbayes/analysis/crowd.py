@@ -22,6 +22,7 @@ from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.crowd.cohesion import MEASURES, cohesion
 from sharpbayes.metrics.crowd.cohesion_intervals import cohesion_intervals
+from sharpbayes.metrics.crowd.contrary import find_contrary_raters
 from sharpbayes.metrics.crowd.groups import ALL, labelled_items
 from sharpbayes.metrics.crowd.harshness import harshness_difference
 from sharpbayes.metrics.crowd.least_numbers import explain_few_raters
@@ -198,6 +199,7 @@ def _measure_raters(study: CrowdStudy) -> xr.Dataset:
     spec, data, boot = study.crowd, study.data, study.spec.bootstrap
     scores = _rater_scores(study)
     metrics = rater_metrics(scores, min_items=spec.min_items)
+    metrics["against_labels"] = find_contrary_raters(scores, metrics)
     interval = rater_intervals(
         scores,
         replicates=min(boot.replicates, RATER_REPLICATES),

@@ -17,10 +17,11 @@ from sharpbayes.errors import format_count, join_names
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.least_numbers import FEW_LABELS, FEW_RATERS
 from sharpbayes.metrics.stats.labels import without_attributes
+from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL, holm
 from sharpbayes.metrics.stats.overlap import union_size
 
-# AUC-ROC of scores that have nothing to do with the labels.
-CHANCE = 0.5
+# Error rate of what is said of all raters together, and as much of what is said of groups.
+AGAINST_LEVEL = SIGNIFICANCE_LEVEL / 2
 OTHER_LABELS = (
     "Each group is measured by the labels that the raters outside of it give, so that two groups "
     "are measured by different labels: their responsiveness cannot be compared, since a difference "
@@ -84,7 +85,7 @@ def crowd_evidence(
     asides = [*remarks, *_ungrouped(every["raters"])]
     if raters is not None:
         # What is said of a whole group need not be said of its raters.
-        is_said = "auc_roc_interval" in every and bool(runs_against(every, evidence).any())
+        is_said = "auc_roc_p" in every and bool(runs_against(every, evidence).any())
         limits += [] if is_said else contrary_raters(raters)
         asides = [*constant_raters(raters), *asides]
     texts = {"limits": json.dumps([*limits, *asides]), "remarks": json.dumps(asides)}
@@ -121,11 +122,24 @@ def _share_items(difference: xr.Dataset) -> dict[str, xr.DataArray]:
 def runs_against(cells: xr.Dataset, evidence: xr.Dataset) -> xr.DataArray:
     """Return the groups whose scores run against the labels, over (group).
 
-    The interval of their AUC-ROC, in ``cells``, lies below that of chance, and they have enough
-    items of either label for an interval to hold.
+    By the p values of their AUC-ROC in ``cells``, one-sided: all raters together at 2.5%, and
+    groups at 2.5% by Holm's correction over the groups of all groupings, so that scores without any
+    relation to the labels are said to run against them in 5% of studies at most. A group with few
+    items of a label is not among them: its intervals and tests do not hold.
+
+    Source: Holm 1979.
+
+    >>> groups = {"group": ["all", "g=x", "g=y"]}
+    >>> cells = xr.Dataset({"auc_roc_p": ("group", [0.03, 0.03, 0.01])}, groups)
+    >>> runs_against(cells, xr.Dataset()).values
+    array([False, False,  True])
     """
-    is_below = cells["auc_roc_interval"].sel(bound="upper", drop=True) < CHANCE
-    return is_below & ~evidence.get("few_labels", xr.zeros_like(is_below))
+    p = cells["auc_roc_p"]
+    p = p.where(~evidence["few_labels"]) if "few_labels" in evidence else p
+    is_group = p["group"] != ALL
+    corrected = p.copy(data=holm(p.where(is_group).to_numpy()))
+    named: xr.DataArray = corrected.where(is_group, p) < AGAINST_LEVEL
+    return named
 
 
 def _ungrouped(raters: xr.DataArray) -> Iterator[str]:

@@ -10,6 +10,7 @@ import xarray as xr
 from sharpbayes.analysis.crowd_counts import count_independent_items
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.errors import format_percent
+from sharpbayes.metrics.crowd.association import CHANCE
 from sharpbayes.metrics.crowd.contrasts import contrasts, explain_untested
 from sharpbayes.metrics.crowd.groups import items_of_both, shared_items
 from sharpbayes.metrics.crowd.rater_resampling import RaterRuns, rater_runs, resample_raters
@@ -20,7 +21,13 @@ from sharpbayes.metrics.crowd.responsiveness import (
 )
 from sharpbayes.metrics.crowd.size_effects import size_effects
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
-from sharpbayes.metrics.stats.two_way import combine, rater_variance, t_interval, wider_interval
+from sharpbayes.metrics.stats.two_way import (
+    combine,
+    lower_tail_p,
+    rater_variance,
+    t_interval,
+    wider_interval,
+)
 from sharpbayes.spec.crowd import CrowdLabels
 
 Measure = Callable[[xr.DataArray], xr.Dataset]
@@ -68,6 +75,8 @@ def measure_intervals(
             value.to_numpy(), *arrays, **number, level=boot.level, bounds=_range_of(value)
         )
         intervals[f"{name}_interval"] = _with_bound(value, bounds)
+        if name == "auc_roc":
+            intervals["auc_roc_p"] = _chance_p(value, *arrays, **number)
         if name in compared:
             added[name] = value.copy(data=rater_variance(*arrays[1:], n_raters=number["n_raters"]))
         spread = combine(arrays[0], **number, raters=np.zeros(value.shape))
@@ -90,6 +99,15 @@ def measure_intervals(
         difference.assign_attrs(note),
         observed.assign(items_alone).assign_attrs(interval_note=ITEMS_NOTE.format(**contained)),
     )
+
+
+def _chance_p(
+    value: xr.DataArray, *resamples: np.ndarray, n_items: np.ndarray, n_raters: np.ndarray
+) -> xr.DataArray:
+    """The one-sided p value of an AUC-ROC below that of chance, over the dimensions of it."""
+    sizes = {"n_items": n_items, "n_raters": n_raters}
+    p = lower_tail_p(value.to_numpy(), *resamples, **sizes, value=CHANCE, bounds=_range_of(value))
+    return xr.DataArray(p, value.coords, value.dims)
 
 
 def _compare_groups(

@@ -1,7 +1,6 @@
 """What limits the answer of a crowd, in sentences: items, labels, groups on other items, raters."""
 
 from collections.abc import Iterator, Sequence
-from statistics import NormalDist
 
 import numpy as np
 import xarray as xr
@@ -161,21 +160,15 @@ def duplicate_raters(sets: Sequence[Sequence[str]]) -> Iterator[str]:
 def contrary_raters(raters: xr.Dataset) -> Iterator[str]:
     """Yield how many raters score items that are labelled unsafe lower than others.
 
-    Without any relation Spearman's rho of n items has the variance 1 / (n - 1) over all orders of
-    the scores, ties or not; n counts ``clusters`` where items have any. One-sided, corrected by
-    Bonferroni over the raters.
+    They are found by :func:`sharpbayes.metrics.crowd.contrary.find_contrary_raters`.
     """
-    rho = raters["spearman"].to_series().dropna()
-    if not rho.size:
-        return
-    number = raters.get("clusters", raters["items"]).to_series()[rho.index]
-    z = rho * np.sqrt(number - 1)
-    contrary = rho.index[z < NormalDist().inv_cdf(SIGNIFICANCE_LEVEL / rho.size)]
-    if contrary.size:
-        verb, reading = ("runs", "it reads") if contrary.size == 1 else ("run", "they read")
+    names = raters["rater"].to_numpy()[raters["against_labels"]]
+    if names.size:
+        verb, reading = ("runs", "it reads") if names.size == 1 else ("run", "they read")
+        total = format_count(int(raters["spearman"].notnull().sum()), "rater")
         yield (
-            f"{contrary.size} of {format_count(rho.size, 'rater')} {verb} against the labels "
-            f"({join_names([*map(str, contrary)])}), beyond chance "
+            f"{names.size} of {total} {verb} against the labels "
+            f"({join_names([*map(str, names)])}), beyond chance "
             f"({format_percent(SIGNIFICANCE_LEVEL)}, Bonferroni): see whether {reading} the scale "
             "from its other end."
         )

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from itertools import combinations
-from statistics import NormalDist
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.errors import format_list, join_names
-from sharpbayes.metrics.stats.clusters import cluster_codes, cluster_coords
+from sharpbayes.metrics.stats.clusters import cluster_coords, number_clusters
+from sharpbayes.metrics.stats.exact_tests import fisher_p
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 
 # A weaker relation between two experts is not said, however many items show it.
@@ -28,11 +29,13 @@ def expert_agreement(label: xr.DataArray) -> xr.Dataset:
 
     Of labels 0 and 1 over (expert, item), missing where there is none, these are ``phi`` in
     [-1, 1], Pearson's correlation of the labels of the items that both labelled, and ``shared``,
-    the number of these, over (expert, other); ``independent`` is of how many clusters they are,
-    where items have any (:mod:`sharpbayes.metrics.stats.clusters`), else the same. Phi is NaN for
-    fewer than 10 of them, on the diagonal, and where an expert gives all of them one label.
+    the number of these, over (expert, other); ``p`` is that of Fisher's exact test that so few of
+    them are unsafe by both, one-sided
+    (:func:`sharpbayes.metrics.stats.exact_tests.fisher_p`), of one item of each cluster where items
+    have any. Phi and p are NaN for fewer than 10 of them, on the diagonal, and where an expert
+    gives all of them one label; p also where phi is above -0.3, and is not asked for.
 
-    Source: Yule 1912.
+    Source: Yule 1912; Fisher 1935.
 
     >>> label = xr.DataArray([[0, 1] * 10, [1, 0] * 10], {"expert": ["a", "b"]},
     ...                      ("expert", "item"))
@@ -42,18 +45,25 @@ def expert_agreement(label: xr.DataArray) -> xr.Dataset:
     labels = label.transpose("expert", "item").to_numpy().astype(float)
     given = ~np.isnan(labels)
     shared = given.astype(int) @ given.T.astype(int)
-    phi, independent = np.full(shared.shape, np.nan), shared.copy()
-    clusters = cluster_codes(label, "item")
-    for first, second in combinations(range(len(labels)), 2):
-        both = labels[[first, second]][:, given[first] & given[second]]
-        if shared[first, second] >= MIN_SHARED and (np.ptp(both, axis=1) > 0).all():
-            phi[first, second] = phi[second, first] = np.corrcoef(both)[0, 1]
-        if clusters is not None:
-            number = len(np.unique(clusters[given[first] & given[second]]))
-            independent[first, second] = independent[second, first] = number
-    numbers = {"phi": phi, "shared": shared, "independent": independent}
+    phi, p = np.full((2, *shared.shape), np.nan)
+    clusters = number_clusters(label, "item")
+    for pair in combinations(range(len(labels)), 2):
+        items = given[list(pair)].all(axis=0)
+        both = labels[list(pair)][:, items]
+        if shared[pair] >= MIN_SHARED and (np.ptp(both, axis=1) > 0).all():
+            phi[pair] = phi[pair[::-1]] = np.corrcoef(both)[0, 1]
+        if phi[pair] <= MAX_PHI:
+            first = np.unique(clusters[items], return_index=True)[1]
+            p[pair] = p[pair[::-1]] = _contradiction_p(both[:, first])
+    numbers = {"phi": phi, "shared": shared, "p": p}
     coords = dict.fromkeys(DIMS, label["expert"].to_numpy())
     return xr.Dataset({name: (DIMS, values) for name, values in numbers.items()}, coords)
+
+
+def _contradiction_p(labels: NDArray[np.float64]) -> float:
+    """The p value of so few items that both experts call unsafe, of labels (2, item)."""
+    first, second = labels.sum(axis=1).astype(int)
+    return fisher_p(int(labels.prod(axis=0).sum()), int(first), int(second), labels.shape[1])
 
 
 def tabulate_labels(data: CrowdData) -> xr.DataArray:
@@ -69,13 +79,12 @@ def tabulate_labels(data: CrowdData) -> xr.DataArray:
 def contrary_experts(agreement: xr.Dataset) -> Iterator[str]:
     """Yield which experts call safe what others call unsafe, beyond chance.
 
-    Of n independent items without any relation phi has the standard error 1 / sqrt(n). One-sided,
-    corrected by Bonferroni over the pairs of experts.
+    Their phi is at most -0.3, and its exact test, one-sided at 5%, is corrected by Bonferroni over
+    the pairs of experts.
     """
-    phi, number = (agreement[name].transpose(*DIMS) for name in ("phi", "independent"))
+    phi, p = (agreement[name].transpose(*DIMS) for name in ("phi", "p"))
     pairs = max(int(phi.notnull().sum()) // 2, 1)
-    bound = NormalDist().inv_cdf(SIGNIFICANCE_LEVEL / pairs)
-    contrary = ((phi <= MAX_PHI) & (phi * number**0.5 < bound)).to_numpy()
+    contrary = (p <= SIGNIFICANCE_LEVEL / pairs).to_numpy()
     if not contrary.any():
         return
     names = agreement["expert"].to_numpy().astype(str)

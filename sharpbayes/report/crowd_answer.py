@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.crowd_evidence import CHANCE, OTHER_LABELS, runs_against
+from sharpbayes.analysis.crowd_evidence import OTHER_LABELS, runs_against
 from sharpbayes.analysis.results_view import is_fitted
 from sharpbayes.errors import format_count, format_percent, join_names
+from sharpbayes.metrics.crowd.association import CHANCE
 from sharpbayes.metrics.crowd.reading import FALSE_READING, count_readers
 from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.posterior.claims import evidence_texts, failed_statistics
@@ -265,11 +266,10 @@ class CrowdAnswer:
     def against_labels(self) -> Iterator[str]:
         """Who scores items that are labelled unsafe lower than the others: all raters, or groups.
 
-        These are the ones whose interval of AUC-ROC lies below that of chance, and who have enough
-        items of either label for an interval to hold.
+        They are found by :func:`~sharpbayes.analysis.crowd_evidence.runs_against`.
         """
         cells = self.view.group("responsiveness").sel(ALL_ITEMS)
-        if "auc_roc_interval" not in cells:
+        if "auc_roc_p" not in cells:
             return
         evidence = self.view.group("evidence") if "evidence" in self.view else xr.Dataset()
         contrary = labels_where(runs_against(cells, evidence))

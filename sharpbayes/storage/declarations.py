@@ -125,8 +125,8 @@ VARIABLES = """
     mean_difference_joint policy_score_difference policy_score_difference_joint
     volatility_difference volatility_difference_joint
 /raters
-  rater: number: auc_pr auc_roc central_tendency clusters extreme_response hm items kendall_tau
-    mean_score mpa rank scale_range_used spearman wra
+  rater: number: against_labels auc_pr auc_roc central_tendency clusters extreme_response hm items
+    kendall_tau mean_score mpa rank scale_range_used spearman wra
   rater: text: reason
   rater, bound: number: hm_interval mpa_interval wra_interval
   rater, metric: number: additional_ratings
@@ -136,7 +136,7 @@ VARIABLES = """
   rating: whole number: item_code rater_code
 /responsiveness
   group: number: raters
-  group, by: number: auc_pr auc_roc hm items kendall_tau mpa spearman wra
+  group, by: number: auc_pr auc_roc auc_roc_p hm items kendall_tau mpa spearman wra
   group, by: text: reason
   group, by, bound: number: auc_pr_interval auc_roc_interval hm_interval kendall_tau_interval
     mpa_interval spearman_interval wra_interval

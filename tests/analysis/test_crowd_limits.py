@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
+from sharpbayes.analysis.crowd_evidence import runs_against
 from sharpbayes.report.lights import lights
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.check import study_summary_tables
@@ -228,3 +230,32 @@ def test_evidence_of_a_crowd_is_over_groups_alone(tmp_path):
     evidence = measured(tmp_path, simulate())["evidence"].to_dataset()
     assert evidence["labelled_items"].dims == ("group", "unsafe")
     assert "missing_share" not in evidence
+
+
+def test_groups_of_scores_without_any_relation_to_labels_are_corrected_for_their_number():
+    """One of sixteen groups is below chance at 2.5% by itself in a third of studies."""
+    groups = ["all", *(f"g=v{n}" for n in range(16))]
+    p = np.full(17, 0.5)
+    p[[0, 4]] = 0.03, 0.01
+    cells = xr.Dataset({"auc_roc_p": ("group", p)}, {"group": groups})
+    few = xr.Dataset({"few_labels": ("group", np.zeros(17, bool))}, {"group": groups})
+    assert not runs_against(cells, few).any()
+    cells["auc_roc_p"][4] = 0.001  # of 16 groups 0.016
+    assert runs_against(cells, few)["group"][runs_against(cells, few)].values == ["g=v3"]
+    cells["auc_roc_p"][0] = 0.02
+    assert bool(runs_against(cells, few)[0])
+    few["few_labels"][[0, 4]] = True
+    assert not runs_against(cells, few).any()
+
+
+def test_a_group_of_a_measured_crowd_has_a_p_value_against_the_labels(tmp_path):
+    table = simulate(items=60)
+    table["score"] = np.where(table["team"] == "a", 4 - table["score"], table["score"])
+    results = measured(tmp_path, table)
+    cells = results["responsiveness"].to_dataset().sel(by="all")
+    p, upper = cells["auc_roc_p"], cells["auc_roc_interval"].sel(bound="upper")
+    assert ((p < 0.025) == (upper < 0.5)).all()
+    assert p.sel(group=["team=a", "team=b"]).values == pytest.approx([0.0, 1.0], abs=1e-3)
+    raters = results["raters"].to_dataset()
+    named = raters["rater"].to_numpy()[raters["against_labels"]]
+    assert set(named) == set(table["rater"][table["team"] == "a"])

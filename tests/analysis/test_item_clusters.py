@@ -10,7 +10,6 @@ import xarray as xr
 import sharpbayes
 from sharpbayes.analysis import crowd_intervals
 from sharpbayes.analysis.crowd import compare_harshness
-from sharpbayes.analysis.crowd_limits import contrary_raters
 from sharpbayes.analysis.expert_agreement import contrary_experts, expert_agreement
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import read_study
@@ -18,6 +17,7 @@ from sharpbayes.data.intraclass import mean_item_scores
 from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import SpecError
 from sharpbayes.metrics.crowd.harshness import harshness_difference
+from sharpbayes.metrics.stats.exact_tests import fisher_p
 from sharpbayes.posterior.replicates import Block, ReplicateDraws
 from sharpbayes.report.summary import answer
 from sharpbayes.simulation.scoring_patterns import save_simulation
@@ -189,14 +189,6 @@ def test_degrees_of_freedom_count_clusters(table, tmp_path, monkeypatch):
     assert numbers == [[PROMPTS], [PROMPTS]]
 
 
-def test_a_rater_runs_against_labels_by_as_many_clusters_as_were_scored():
-    raters = xr.Dataset(
-        {"spearman": ("rater", [-0.3, 0.5]), "items": ("rater", [200, 200])}, {"rater": ["a", "b"]}
-    )
-    assert list(contrary_raters(raters))
-    assert not list(contrary_raters(raters.assign(clusters=("rater", [20, 20]))))
-
-
 def test_experts_are_at_odds_by_as_many_clusters_as_they_labelled():
     """Contrary labels of eight scenarios are no more evidence for being asked of many variants."""
     first, second = [0, 1, 0, 1, 0, 1, 1, 0], [1, 0, 1, 0, 1, 0, 1, 0]
@@ -207,8 +199,9 @@ def test_experts_are_at_odds_by_as_many_clusters_as_they_labelled():
     grouped = expert_agreement(xr.DataArray(labels, names | clusters, ("expert", "item")))
     pair = {"expert": "a", "other": "b"}
     assert float(alone["phi"].sel(pair)) == float(grouped["phi"].sel(pair)) == pytest.approx(-0.5)
-    assert int(alone["independent"].sel(pair)) == 96
-    assert int(grouped["independent"].sel(pair)) == 8
+    both = int((labels.sum(axis=0) == 2).sum())
+    assert float(alone["p"].sel(pair)) == pytest.approx(fisher_p(both, 48, 48, 96))
+    assert float(grouped["p"].sel(pair)) == pytest.approx(fisher_p(1, 4, 4, 8))
     assert list(contrary_experts(alone))
     assert not list(contrary_experts(grouped))
 

@@ -266,6 +266,20 @@ def test_two_experts_who_contradict_each_other_are_both_named():
     [sentence] = contrary_experts(agreement)
     assert sentence.startswith("Experts are at odds: a and b contradict each other, what one calls")
     assert "phi down to -1.00" in sentence
+    assert float(agreement["p"].sel(expert="a", other="b")) < 1e-9
+    assert np.isnan(agreement["p"].sel(expert="a", other="c"))
     few = expert_agreement(xr.DataArray(label[:, :8], names, ("expert", "item")))
     assert np.isnan(few["phi"]).all()
     assert not list(contrary_experts(few))
+
+
+def test_experts_who_call_hardly_anything_unsafe_or_safe_are_not_at_odds_by_chance():
+    """One calls 2 of 15 items safe, the other 2 unsafe: they are the same ones in 1 of 105 ways."""
+    lenient = np.arange(15) < 2
+    label = np.stack([lenient, ~lenient, *np.resize([False, True], (3, 15))]).astype(float)
+    label[2:] = np.random.default_rng(1).permuted(label[2:], axis=1)
+    agreement = expert_agreement(xr.DataArray(label, {"expert": list("abcde")}, ("expert", "item")))
+    pair = agreement.sel(expert="a", other="b")
+    assert float(pair["phi"]) == pytest.approx(-1.0)  # times the root of 15, a z of -3.9
+    assert float(pair["p"]) == pytest.approx(1 / 105)
+    assert not list(contrary_experts(agreement))

@@ -234,6 +234,22 @@ def harshness_table(rows: list[Row]) -> str:
     return markdown([*header, "intervals of 95% hold, %", "width"], lines)
 
 
+def label_reversals_table(rows: list[Row]) -> str:
+    """Who is said to run against the labels, by design, and by the rules of before."""
+    columns = list(rows[0])[:9]
+    lines = [
+        [
+            *(row[name] for name in columns[:-1]),
+            "nobody" if row["reversed"] == "0" else "one",
+            *(percent([row], name) for name in ("named", "named_before")),
+        ]
+        for row in rows
+    ]
+    header = ["who", "how many", "items of each", "variants", "unsafe", "scores above 0"]
+    header += ["relation", "groupings", "runs against the labels", "named, %"]
+    return markdown([*header, "by the rule of before, %"], lines)
+
+
 def clustered_tests_table(rows: list[Row]) -> str:
     """False alarms of tests, by test, world and design."""
     lines, keys = [], ("test", "world", "scenarios", "variants")
@@ -440,6 +456,7 @@ def main() -> None:
     write("clustered-prompts.md", clustered)
     crowd = {"cohesion": cohesion_table(read_rows("cohesion_coverage.csv"))}
     crowd |= {"harshness": harshness_table(read_rows("harshness.csv"))}
+    crowd |= {"label reversals": label_reversals_table(read_rows("label_reversals.csv"))}
     write("coverage_crowd.md", crowd)
     unequal_judges = unequal_judges_table(read_rows("unequal_judges.csv"))
     claims = {"claims": claims_table(read_rows("claims.csv")), "unequal judges": unequal_judges}

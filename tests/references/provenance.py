@@ -100,6 +100,13 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/metrics/crowd/harshness.py", "sharpbayes/metrics/stats/two_way.py"),
         *("sharpbayes/metrics/stats/multiplicity.py", f"{OWN}/harshness.py"),
     ),
+    "label_reversals.csv": (
+        *("sharpbayes/metrics/crowd/contrary.py", "sharpbayes/metrics/stats/exact_tests.py"),
+        *("sharpbayes/metrics/stats/two_way.py", "sharpbayes/metrics/stats/multiplicity.py"),
+        *("sharpbayes/analysis/crowd_evidence.py", "sharpbayes/analysis/crowd_intervals.py"),
+        *("sharpbayes/analysis/expert_agreement.py", f"{OWN}/coverage_crowd.py"),
+        f"{OWN}/label_reversals.py",
+    ),
     "cohesion_coverage.csv": (
         *("sharpbayes/metrics/crowd/cohesion.py", "sharpbayes/metrics/crowd/kernels.py"),
         *("sharpbayes/metrics/crowd/cohesion_intervals.py", "sharpbayes/metrics/stats/two_way.py"),

@@ -64,16 +64,17 @@ def test_scores_that_run_against_the_labels_are_said_to():
     table = crowd()["responsiveness"].to_dataset()
     table["auc_roc"] = (("group", "by"), [[0.5], [0.9], [0.1]])
     table["auc_roc_interval"] = (("group", "by", "bound"), [[[0.4, 0.6]], [[0.8, 1]], [[0, 0.3]]])
+    table["auc_roc_p"] = (("group", "by"), [[0.5], [0.99], [0.001]])
     table = table.assign_coords(bound=["lower", "upper"])
     assert answer(add(crowd(), responsiveness=table))[1] == (
         "Scores of g=y (5 raters) run against the labels: of an unsafe and a safe item the unsafe "
         "one has the higher score with probability 0.10 (0.00 to 0.30), by chance with 0.5 "
         "(AUC-ROC; ties count half). See which end of the scale is harm, and which label is unsafe."
     )
-    table["auc_roc_interval"][0] = [[0.0, 0.3]]
+    table["auc_roc_p"][0] = 0.02
     text = answer(add(crowd(), responsiveness=table))[1]
     assert text.startswith("Scores of all raters run against the labels: ")
-    table["auc_roc_interval"][:] = [[0.4, 0.6]]
+    table["auc_roc_p"][:] = [[0.03], [0.99], [0.02]]
     assert "run against" not in " ".join(answer(add(crowd(), responsiveness=table)))
 
 

@@ -7,6 +7,9 @@ weights, with any leading dimensions. All are NaN where no row is safe or none i
 
 import xarray as xr
 
+# AUC-ROC of scores that have nothing to do with the labels.
+CHANCE = 0.5
+
 
 def kendall_tau(table: xr.DataArray) -> xr.DataArray:
     """Return Kendall's tau-b between score and label, in [-1, 1].

@@ -1,6 +1,6 @@
 """Each rater's own responsiveness and use of the scale."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
@@ -57,9 +57,29 @@ class RaterScores:
 
     def count_clusters(self) -> NDArray[np.int64]:
         """Return of how many clusters each rater scored an item, (rater,)."""
+        return np.bincount(self.rater[self._first_ratings(slice(None))], minlength=self.n_raters)
+
+    def first_of_clusters(self) -> "RaterScores":
+        """Return one rating of each rater and cluster, of an item with a label; all without any."""
+        if not self.cluster.size:
+            return self
+        first = self._first_ratings(np.flatnonzero(self.label_count.any(axis=1)[self.item]))
+        return replace(
+            self, score=self.score[first], item=self.item[first], rater=self.rater[first]
+        )
+
+    def _first_ratings(self, ratings: NDArray[np.intp] | slice) -> NDArray[np.intp]:
+        """Positions of the first one of some ratings of each rater and cluster."""
         codes = np.unique(self.cluster, return_inverse=True)[1]
-        pairs = np.unique(np.stack([self.rater, codes[self.item]]), axis=1)
-        return np.bincount(pairs[0], minlength=self.n_raters)
+        pairs = np.stack([self.rater[ratings], codes[self.item[ratings]]])
+        first = np.unique(pairs, axis=1, return_index=True)[1]
+        return np.arange(self.rater.size)[ratings][first]
+
+    def count_rows(self) -> xr.DataArray:
+        """Return rows by score and label (rater, score, unsafe), each item once."""
+        single_counts = np.ones((1, len(self.label_count)))
+        rows = self.table(xr.DataArray(single_counts, dims=("replicate", "item")))
+        return rows.isel(replicate=0)
 
     def table(self, weights: xr.DataArray) -> xr.DataArray:
         """Return rows by score and label (replicate, rater, score, unsafe), items weighted."""
@@ -94,8 +114,7 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     >>> metrics["mpa"].item(), metrics["wra"].item(), metrics["extreme_response"].item()
     (1.0, 1.0, 0.8)
     """
-    single_counts = xr.DataArray(np.ones((1, len(scores.label_count))), dims=("replicate", "item"))
-    rows = scores.table(single_counts).isel(replicate=0)
+    rows = scores.count_rows()
     counts, rated = np.zeros((scores.n_raters, scores.n_scores)), np.zeros(scores.n_raters)
     others = scores.label_count.sum(axis=1).astype(np.float64) - float(scores.cut > 0)
     count_raters(*scores.codes, others, counts, rated)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Scale = Callable[[Floats], Floats]
 # Variances below are rounding errors of resamples that do not differ.
 NO_VARIANCE = 1e-20
 # Shares nearer to an end of their range are moved to this distance from it before their logit.
@@ -161,22 +162,66 @@ def wider_interval(
     moved away from an end.
     """
     low, high = bounds
-    size = high - low
+    resamples, number = (items, raters, single_ratings), {"n_items": n_items, "n_raters": n_raters}
+    plain, curved = (
+        t_interval(scale(observed), _spread_on(scale, *resamples, **number), level=level)
+        for scale in _scales(bounds)
+    )
+    plain, curved = np.clip(plain, low, high), low + (high - low) / (1.0 + np.exp(-curved))
+    lower, upper = np.fmin(plain, curved)[..., 0], np.fmax(plain, curved)[..., 1]
+    return np.where(np.isnan(plain), np.nan, np.stack([lower, upper], axis=-1))
+
+
+def lower_tail_p(
+    observed: Floats,
+    items: Floats,
+    raters: Floats,
+    single_ratings: Floats,
+    *,
+    n_items: Floats,
+    n_raters: Floats,
+    value: float,
+    bounds: tuple[float, float],
+) -> Floats:
+    """Return the one-sided p value of a statistic that lies below a value.
+
+    It is the larger one of plain values and of logits: the rate at which the upper bound of
+    :func:`wider_interval`, whose arguments these are, reaches ``value``. NaN where that is missing.
+    """
+    from scipy.special import stdtr  # noqa: PLC0415 - a quarter of a second to import
+
+    resamples, number = (items, raters, single_ratings), {"n_items": n_items, "n_raters": n_raters}
+    p = []
+    for scale in _scales(bounds):
+        spread = _spread_on(scale, *resamples, **number)
+        p.append(stdtr(spread.freedom, (scale(observed) - scale(np.array(value))) / spread.sd))
+    return np.where(np.isnan(p[0]), np.nan, np.fmax(*p))
+
+
+def _scales(bounds: tuple[float, float]) -> tuple[Scale, Scale]:
+    """Values as they are, and the logits of their place in a range."""
+    low, high = bounds
 
     def logit(x: Floats) -> Floats:
-        share = np.clip((x - low) / size, END, 1.0 - END)
+        share = np.clip((x - low) / (high - low), END, 1.0 - END)
         logits: Floats = np.log(share / (1.0 - share))
         return logits
 
-    def interval(scale: Callable[[Floats], Floats]) -> Floats:
-        added = rater_variance(scale(raters), scale(single_ratings), n_raters=n_raters)
-        spread = combine(scale(items), n_items=n_items, raters=added, n_raters=n_raters)
-        return t_interval(scale(observed), spread, level=level)
+    return lambda x: x, logit
 
-    plain = np.clip(interval(lambda x: x), low, high)
-    curved = low + size / (1.0 + np.exp(-interval(logit)))
-    lower, upper = np.fmin(plain, curved)[..., 0], np.fmax(plain, curved)[..., 1]
-    return np.where(np.isnan(plain), np.nan, np.stack([lower, upper], axis=-1))
+
+def _spread_on(
+    scale: Scale,
+    items: Floats,
+    raters: Floats,
+    single_ratings: Floats,
+    *,
+    n_items: Floats,
+    n_raters: Floats,
+) -> Spread:
+    """The spread of a statistic on a scale, from its resamples."""
+    added = rater_variance(scale(raters), scale(single_ratings), n_raters=n_raters)
+    return combine(scale(items), n_items=n_items, raters=added, n_raters=n_raters)
 
 
 def variance(resampled: Floats) -> Floats:

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sharpbayes.metrics.stats.two_way import combine, rater_variance, t_interval, wider_interval
+from sharpbayes.metrics.stats.two_way import (
+    combine,
+    lower_tail_p,
+    rater_variance,
+    t_interval,
+    wider_interval,
+)
 
 
 def test_the_noise_of_single_ratings_is_taken_out_of_the_variance_of_raters():
@@ -72,3 +78,19 @@ def test_an_interval_that_would_miss_its_value_is_missing():
         bounds=(0.0, 1.0),
     )
     assert np.isnan(bounds).all()
+
+
+@pytest.mark.parametrize("observed", [0.3, 0.45, 0.02])
+def test_the_p_value_is_the_rate_at_which_the_upper_bound_reaches_a_value(observed):
+    rng = np.random.default_rng(4)
+    draws = [np.clip(observed + rng.normal(0, 0.05, 400), 0, 1) for _ in range(3)]
+    sizes = {"n_items": np.array(50.0), "n_raters": np.array(5.0), "bounds": (0.0, 1.0)}
+    p = float(lower_tail_p(np.array(observed), *draws, **sizes, value=0.5))
+    bounds = wider_interval(np.array(observed), *draws, **sizes, level=1 - 2 * p)
+    assert bounds[1] == pytest.approx(0.5, abs=0.001)
+
+
+def test_resamples_that_do_not_differ_have_no_p_value():
+    same = np.full(50, 0.3)
+    sizes = {"n_items": np.array(50.0), "n_raters": np.array(5.0), "bounds": (0.0, 1.0)}
+    assert np.isnan(lower_tail_p(np.array(0.3), same, same, same, **sizes, value=0.5))
