@@ -101,6 +101,24 @@ def tied_tails_table(rows: list[Row]) -> str:
     return markdown([*header, *tied, "resamples alone, width"], lines)
 
 
+def ties_at_var_table(rows: list[Row]) -> str:
+    """Shares of studies with a false statement, with the rule on ties and without."""
+    names = {
+        "lowest": "named lowest",
+        "distinguishable": "called distinguishable",
+        "passes": "passes the gate",
+    }
+    lines = [
+        [
+            names[row["statement"]],
+            *(row["estimator"], percent([row], "severe"), percent([row], "without")),
+            percent([row], "now"),
+        ]
+        for row in rows
+    ]
+    return markdown(["false statement", "estimator", "at the end, %", "without", "now"], lines)
+
+
 def rare_gate_table(rows: list[Row]) -> str:
     """Shares of candidates that pass, by the bounds of the program and by resamples."""
     lines = [
@@ -460,6 +478,7 @@ def main() -> None:
     write("coverage_crowd.md", crowd)
     unequal_judges = unequal_judges_table(read_rows("unequal_judges.csv"))
     claims = {"claims": claims_table(read_rows("claims.csv")), "unequal judges": unequal_judges}
+    claims |= {"ties at var": ties_at_var_table(read_rows("ties_at_var.csv"))}
     named = read_rows("named_judges.csv")
     claims |= {name: named_judges_table(named, name) for name in ("moved", "contradict")}
     write("claims.md", claims)
