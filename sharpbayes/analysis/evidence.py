@@ -5,7 +5,7 @@ import xarray as xr
 from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import measure_tail
-from sharpbayes.analysis.tail_remarks import describe_untold_limits
+from sharpbayes.analysis.tail_remarks import describe_unsupported_limits
 from sharpbayes.analysis.tolerance import limits_tails
 from sharpbayes.analysis.tolerance_evidence import restrict_verdicts
 from sharpbayes.analysis.unequal_judges import count_trials, shift_order
@@ -96,7 +96,7 @@ def panel_evidence(
     remarks = describe_correlations(plan.study.data.correlated_by, plan.study.panel.roles.cluster)
     remarks += _remark_clusters(evidence, plan.study.panel)
     remarks += _remark_own_judges(evidence["judge_share"], plan.study.panel)
-    remarks += [] if tolerance is None else describe_untold_limits(tolerance)
+    remarks += [] if tolerance is None else describe_unsupported_limits(tolerance)
     limits = state_limits(evidence, profile.assign(chosen), limits_tails=tails, remarks=remarks)
     return evidence.assign_attrs(limits)
 

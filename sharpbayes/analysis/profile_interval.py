@@ -22,7 +22,7 @@ from sharpbayes.metrics.stats.intervals import (
     upper_bounds_at,
 )
 from sharpbayes.metrics.stats.labels import stack_arrays
-from sharpbayes.metrics.stats.unseen import unseen_share
+from sharpbayes.metrics.stats.unseen import unseen_change
 from sharpbayes.spec.study import Bootstrap
 
 # Differences in memory at once: 16 MB.
@@ -159,7 +159,7 @@ class BootstrappedProfile:
 
         The tail of the observed prompts, or of most resamples, has no error then, and none shows
         what lies above m: at most a share q of all prompts does, by
-        :func:`sharpbayes.metrics.stats.unseen.unseen_share`. With less than one prompt in the tail
+        :func:`sharpbayes.metrics.stats.unseen.unseen_change`. With less than one prompt in the tail
         the limit alone bounds it. Bounds stay where resamples do not differ: such an interval is
         missing.
         """
@@ -173,11 +173,16 @@ class BootstrappedProfile:
         if not bool(is_tied.any()):
             return interval
         largest = self.resampled[name].max("replicate")
-        above = unseen_share(self.fewest_prompts, error_rate=(1.0 - self.bootstrap.level) / 2.0)
-        reach = (above / (1.0 - self.alpha)).clip(max=1.0).where(~is_single, 1.0)
+        _, rise = unseen_change(
+            largest,
+            units=self.fewest_prompts,
+            share=1.0 - self.alpha,
+            ceiling=limit,
+            error_rate=(1.0 - self.bootstrap.level) / 2.0,
+        )
         lower, upper = (interval.sel(bound=side, drop=True) for side in ("lower", "upper"))
         is_raised = is_tied & (interval["bound"] == "upper") & (lower < upper)
-        raised = np.fmax(interval, largest + reach * (limit - largest))
+        raised = np.fmax(interval, (largest + rise).where(~is_single, limit))
         return interval.where(~is_raised, raised).transpose(*interval.dims)
 
     def _raise_lower_bound(self, name: str, interval: xr.DataArray) -> xr.DataArray:

@@ -88,19 +88,19 @@ def describe_unseen_ends(evidence: xr.Dataset, *, cvar: str) -> Iterator[str]:
     )
 
 
-def describe_untold_limits(tolerance: xr.Dataset) -> Iterator[str]:
+def describe_unsupported_limits(tolerance: xr.Dataset) -> Iterator[str]:
     """Yield which categories and dimensions have a limit on a tail that their prompts do not tell.
 
     Prompts of a category may be too few. In a dimension prompts tie at the edge of the tail.
     """
-    untold: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    unsupported: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for label in map(str, tolerance["threshold"].to_numpy()):
         is_told = tolerance["tells_tail"].sel(threshold=label).to_numpy()
         kind, name = split_label(label)
         models = tuple(map(str, tolerance["model"].to_numpy()[~is_told]))
         if models:
-            untold.setdefault((kind, models), []).append(name)
-    for (kind, models), names in untold.items():
+            unsupported.setdefault((kind, models), []).append(name)
+    for (kind, models), names in unsupported.items():
         is_every = len(models) == tolerance.sizes["model"]
         of_models = "" if is_every else f" of {join_names(models)}"
         its, limit = ("its", "its limit is") if len(names) == 1 else ("their", "their limits are")

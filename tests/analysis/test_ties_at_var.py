@@ -12,17 +12,9 @@ from sharpbayes.analysis.gate_evidence import TIED_TAIL
 from sharpbayes.metrics.panel.evidence import is_wide_tail, tail_mass
 from sharpbayes.report.gate import gate_answer
 from sharpbayes.report.summary import summary
+from tests.references.ties_at_var import WEIGHTS, measure
 
-WEIGHTS = """schema = "sharpbayes/weights/2"
-title = "Ties"
-rationale = "A test."
-
-[tail]
-estimator = "{}"
-
-[gate]
-dimension = 0.1
-
+TOLERANCE = """
 [tolerance]
 dimension = {{ harm = 0.95 }}
 """
@@ -49,19 +41,11 @@ def scored(**levels):
 def measured(tmp_path_factory):
     """Measure a table by an estimator."""
 
-    def measure(table, estimator="inclusive"):
-        path = tmp_path_factory.mktemp("weights") / "ties.toml"
-        path.write_text(WEIGHTS.format(estimator), encoding="utf-8")
-        study = sharpbayes.study(
-            table,
-            indicators={"harm": "s"},
-            scales={"s": {"kind": "ordinal", "min": 0, "max": 2}},
-            bootstrap={"replicates": 200},
-            weights=str(path),
-        )
-        return study.measure()
+    def measure_table(table, estimator="inclusive"):
+        folder, text = tmp_path_factory.mktemp("weights"), WEIGHTS + TOLERANCE
+        return measure(folder, estimator, table, seed=1, text=text, replicates=200)
 
-    return measure
+    return measure_table
 
 
 @pytest.fixture(scope="module")

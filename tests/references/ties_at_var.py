@@ -58,15 +58,23 @@ def draw_scores(
     return index.to_frame(index=False).assign(harm=scores.ravel())
 
 
-def measure(folder: str, estimator: str, table: pd.DataFrame, *, seed: int) -> xr.DataTree:
-    """Return the results of a table by one estimator."""
+def measure(
+    folder: str,
+    estimator: str,
+    table: pd.DataFrame,
+    *,
+    seed: int,
+    text: str = WEIGHTS,
+    replicates: int = 400,
+) -> xr.DataTree:
+    """Return the results of a table by one estimator, under weights of this text."""
     weights = Path(folder) / "weights.toml"
-    weights.write_text(WEIGHTS.format(estimator), encoding="utf-8")
+    weights.write_text(text.format(estimator), encoding="utf-8")
     study = sharpbayes.study(
         table,
         indicators={"harm": "s"},
         scales={"s": {"kind": "ordinal", "min": 0, "max": 2}},
-        bootstrap={"replicates": 400},
+        bootstrap={"replicates": replicates},
         weights=str(weights),
         seed=seed,
     )
