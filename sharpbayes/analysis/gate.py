@@ -79,7 +79,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     group = _count_prompts(group, comparison, plan, differences)
     group = count_prompts_without_end(group, upper, resampled, share, plan.weights, prompts=prompts)
     verdict = gate_verdict(bounds, margin)
-    withheld = reason_to_withhold(comparison, plan, group["state"], verdict)
+    withheld = reason_to_withhold(comparison, plan, group, verdict)
     reason = withheld["withheld"]
     return withhold(group, reason).assign_attrs(
         verdict=INCONCLUSIVE if reason else verdict,
@@ -180,6 +180,8 @@ def comparison_facts(comparison: Comparison) -> dict[str, str | int]:
         "anchors_unmatched": unmatched[ANCHOR_NOW] + unmatched[ANCHOR_THEN],
         "has_trials": int("trial" in score.dims),
         "copies": comparison.copies,
+        "candidate_lost": len(comparison.lost[CANDIDATE]),
+        "reference_lost": len(comparison.lost[REFERENCE]),
         "judges": json.dumps(comparison.judges),
         "candidate_judges": json.dumps(others[CANDIDATE]),
         "reference_judges": json.dumps(others[REFERENCE]),

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.evidence import judge_counts
+from sharpbayes.analysis.gate_lost import describe_lost_answers
 from sharpbayes.analysis.gate_study import (
     ANCHOR_NOW,
     ANCHOR_THEN,
@@ -30,7 +31,7 @@ from sharpbayes.metrics.stats.labels import without_attributes
 
 FEW_PROMPTS, FEW_EFFECTIVE, FEW_ANCHORS = "few prompts", "few effective prompts", "few anchors"
 OTHER_JUDGES, OTHER_TRIALS = "other judges", "other trials"
-SAME_SCORES, TIED_TAIL = "same scores", "tied tail"
+SAME_SCORES, TIED_TAIL, LOST_ANSWERS = "same scores", "tied tail", "lost answers"
 ROUNDING = 1e-9
 # What sentences call the parts of a comparison.
 PARTS = {
@@ -42,16 +43,21 @@ PARTS = {
 
 
 def reason_to_withhold(
-    comparison: Comparison, plan: ProfilePlan, states: xr.DataArray, verdict: str
+    comparison: Comparison, plan: ProfilePlan, gate: xr.Dataset, verdict: str
 ) -> dict[str, str]:
     """Return why no bounds decide anything, as ``withheld`` and ``withheld_detail``; empty if none.
 
     There are fewer than 20 prompts or anchors, counted or by what they weigh; judges scored more of
-    one part than of the one that it is compared with, or more often; all scores are the same; or
-    prompts tie at the edge of a tail and the verdict, or the ``states`` (metric) that it rests on,
-    takes their mean for that of the worst.
+    one part than of the one that it is compared with, or more often; all scores are the same;
+    prompts tie at the edge of a tail and the verdict, or the ``state`` (metric) that it rests on,
+    takes their mean for that of the worst; or answers of the candidate that nobody scored could
+    make it another than a pass.
     """
-    reasons = chain(_reasons(comparison, plan), _tied_tails(plan, states, verdict))
+    reasons = chain(
+        _reasons(comparison, plan),
+        _tied_tails(plan, gate["state"], verdict),
+        _lost_answers(comparison, gate, verdict),
+    )
     reason, detail = next(reasons, ("", ""))
     return {"withheld": reason, "withheld_detail": detail}
 
@@ -87,6 +93,14 @@ def _tied_tails(plan: ProfilePlan, states: xr.DataArray, verdict: str) -> Iterat
     if tied and (verdict != INFERIOR or tied == labels):
         level = 100 * (1 - plan.weights.tail.alpha)
         yield TIED_TAIL, f"more than twice the worst {level:.3g}% of {PARTS[side]}"
+
+
+def _lost_answers(
+    comparison: Comparison, gate: xr.Dataset, verdict: str
+) -> Iterator[tuple[str, str]]:
+    """How many answers of the candidate nobody scored, where they could keep a gate from a pass."""
+    if verdict != INFERIOR and (detail := describe_lost_answers(comparison, gate)):
+        yield LOST_ANSWERS, detail
 
 
 def _describe_other_judges(comparison: Comparison, share: xr.DataArray) -> str:

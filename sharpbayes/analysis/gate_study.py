@@ -8,6 +8,7 @@ import numpy as np
 import tomlkit
 import xarray as xr
 
+from sharpbayes.analysis.gate_side import Side
 from sharpbayes.analysis.matched_scores import (
     REPEATED,
     are_copies,
@@ -19,9 +20,8 @@ from sharpbayes.analysis.matched_scores import (
     select_judges,
 )
 from sharpbayes.analysis.study import PanelStudy
-from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.data.ratings import PanelRatings, read_prompt_columns
-from sharpbayes.errors import SpecError, did_you_mean, format_list
+from sharpbayes.errors import SpecError, format_list
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.files import SpecFile
@@ -49,30 +49,6 @@ class JudgeLists(TypedDict):
 
 
 @dataclass(frozen=True)
-class Side:
-    """A study, the model of it that is compared, and what errors call it."""
-
-    study: PanelStudy
-    model: str
-    name: str
-
-    @property
-    def scores(self) -> xr.Dataset:
-        """Scores of the model, over prompts that have any."""
-        return self.scores_of(self.model)
-
-    @property
-    def judges(self) -> list[str]:
-        """The judges that the study pools."""
-        labels = [str(name) for name in self.study.scores["judge"].to_numpy()]
-        return list_pooled_judges(self.study.panel, labels)
-
-    def scores_of(self, model: str) -> xr.Dataset:
-        """Scores of a model by the pooled judges, over prompts and judges that have any."""
-        return drop_unscored(self.study.scores[["score"]].sel(model=[model], judge=self.judges))
-
-
-@dataclass(frozen=True)
 class Comparison:
     """A candidate and its reference as models of one study.
 
@@ -92,6 +68,10 @@ class Comparison:
         one_study: Whether both are models of one study.
         unmatched: Scores of each side that the other lacks in paired prompts, and that are left
             out, by ``candidate``, ``reference``, ``anchors now`` and ``anchors then``.
+        lost: Of paired prompts, those of one side to which the answer of the other is lost, by the
+            side that lacks it.
+        with_lost: The study with the prompts to which answers of the candidate are lost; None
+            without any.
     """
 
     study: PanelStudy
@@ -105,6 +85,8 @@ class Comparison:
     copies: int
     one_study: bool
     unmatched: Mapping[str, int]
+    lost: Mapping[str, tuple[str, ...]]
+    with_lost: PanelStudy | None
 
     @property
     def n_prompts(self) -> int:
@@ -119,24 +101,6 @@ class Comparison:
         scores = self.study.scores["score"]
         one, other = (scores.sel(model=name, drop=True) for name in (CANDIDATE, REFERENCE))
         return self.paired and bool((one == other).all())
-
-
-def select_model(study: PanelStudy, name: str | None, *, option: str, path: str) -> str:
-    """Return the model that is meant: the named one, or the only one.
-
-    Raises:
-        SpecError: No model of this name, or several and no name.
-    """
-    known = [str(label) for label in study.scores["model"].to_numpy()]
-    if name is None and len(known) == 1:
-        return known[0]
-    if name is None:
-        message = f"several models, name one of them: {format_list(known, limit=10)}"
-        raise SpecError.at(path, message, key=option)
-    if name not in known:
-        message = f"no model {name!r}, there are {format_list(known)}{did_you_mean(name, known)}"
-        raise SpecError.at(path, message, key=option)
-    return name
 
 
 def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> Comparison:
@@ -159,12 +123,14 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
     shared = _list_shared(parts, "prompt")
     alone = {name: list_others(parts[name], "prompt", shared) for name in SIDES}
     paired = len(shared) >= MIN_PROMPTS or not any(alone.values())
-    unmatched = dict.fromkeys((*SIDES, *ANCHORS), 0)
+    unmatched, unpaired = dict.fromkeys((*SIDES, *ANCHORS), 0), parts[REFERENCE]
     for pair in ([SIDES] if paired else []) + ([ANCHORS] if again is not None else []):
         unmatched |= _pair_parts(parts, pair)
     if paired:
         shared = _list_labels(parts[CANDIDATE], "prompt")
         alone = {name: list_others(sides[name], "prompt", shared) for name in SIDES}
+    lost = _list_lost(sides, candidate, reference) if paired else dict.fromkeys(SIDES, ())
+    with_lost = parts | {REFERENCE: _add_prompts(parts[REFERENCE], unpaired, lost[CANDIDATE])}
     return Comparison(
         study=_join(parts, candidate, reference, weights),
         shared=shared,
@@ -175,7 +141,28 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
         copies=copies,
         one_study=candidate.study is reference.study,
         unmatched=unmatched,
+        lost=lost,
+        with_lost=_join(with_lost, candidate, reference, weights) if lost[CANDIDATE] else None,
     )
+
+
+def _list_lost(
+    sides: Mapping[str, xr.Dataset], candidate: Side, reference: Side
+) -> dict[str, tuple[str, ...]]:
+    """Prompts that one side scored and to which the answer of the other is lost, by the latter."""
+    return {
+        CANDIDATE: candidate.list_lost(_list_labels(sides[REFERENCE], "prompt")),
+        REFERENCE: reference.list_lost(_list_labels(sides[CANDIDATE], "prompt")),
+    }
+
+
+def _add_prompts(scores: xr.Dataset, source: xr.Dataset, prompts: Sequence[str]) -> xr.Dataset:
+    """Return scores with those of more prompts, taken from their source, where it has them."""
+    kept = list(list_common(source, xr.Dataset(coords={"prompt": list(prompts)}), "prompt"))
+    if not kept:
+        return scores
+    both = [scores, source.sel(prompt=kept)]
+    return xr.concat(both, "prompt", join="outer", fill_value=-1, coords="minimal")
 
 
 def _list_anchors(again: xr.Dataset | None, previous: xr.Dataset) -> dict[str, xr.Dataset]:

@@ -80,7 +80,7 @@ def _bound_metrics(plan: ProfilePlan, missing: xr.DataArray) -> xr.Dataset:
     Means grow with every score, and have their bounds where all that are missing are 0, or 1. Tails
     need not.
     """
-    table = _tabulate(plan, fill_bounds(plan.table["sub_index"], missing))
+    table = tabulate_harm(plan, fill_bounds(plan.table["sub_index"], missing))
     filled, tolerance = replace(plan, table=table), plan.weights.tolerance
     bounds = filled.profile(names=("mean", "policy_score")).assign(
         cvar=_bound_tail(filled, "log_risk"), dimension_cvar=_bound_tail(filled, "harm")
@@ -136,6 +136,17 @@ def asked_scores(plan: ProfilePlan) -> xr.DataArray:
     return asked | (is_lost & asked.any("model"))
 
 
+def tabulate_harm(plan: ProfilePlan, sub_index: xr.DataArray) -> xr.Dataset:
+    """Return harm and risk of every answer by other sub-indices."""
+    weights = plan.weights
+    return panel(
+        sub_index,
+        temperature=weights.judges.temperature,
+        epsilon=weights.risk.epsilon,
+        judges_missing="available",
+    )
+
+
 def _rows_asked(plan: ProfilePlan, unasked: NDArray[np.bool_]) -> xr.DataArray:
     """Return which sub-indices rows in the data would give."""
     sub_index = plan.table["sub_index"]
@@ -172,20 +183,9 @@ def _reasons(plan: ProfilePlan) -> dict[str, xr.DataArray]:
     return {"reason_count": table.transpose("model", "reason")}
 
 
-def _tabulate(plan: ProfilePlan, sub_index: xr.DataArray) -> xr.Dataset:
-    """Return harm and risk of every answer by other sub-indices."""
-    weights = plan.weights
-    return panel(
-        sub_index,
-        temperature=weights.judges.temperature,
-        epsilon=weights.risk.epsilon,
-        judges_missing="available",
-    )
-
-
 def _measure(plan: ProfilePlan, sub_index: xr.DataArray) -> xr.Dataset:
     """Return CVaR and mean of other sub-indices, over their leading dimensions."""
-    profile = replace(plan, table=_tabulate(plan, sub_index)).profile(names=("cvar", "mean"))
+    profile = replace(plan, table=tabulate_harm(plan, sub_index)).profile(names=("cvar", "mean"))
     return profile.reset_coords(drop=True)
 
 

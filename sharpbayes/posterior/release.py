@@ -12,7 +12,7 @@ from sharpbayes.metrics.panel.comparison import CANNOT_TELL, NOT_ADMISSIBLE
 from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.posterior.claims import is_recommended, list_exceeded
 from sharpbayes.posterior.human_scoring import contradicted_verdicts, contradicts_selection
-from sharpbayes.posterior.lowest import is_disputed, observed_lowest
+from sharpbayes.posterior.lowest import is_disputed, is_distinguished, observed_lowest
 from sharpbayes.posterior.panel_reading import PanelReading
 
 # Stands for the verdict where the weights have no tolerance.
@@ -26,8 +26,9 @@ def collect_answers(releases: Mapping[str, xr.DataTree], *, are_panels: bool) ->
     there is ``verdict``; over (release) ``created``, ``status``, and whether the evidence carries
     comparisons of tails (``tells_tails``) and of means (``tells_means``); of panels ``choice``, and
     whether it holds only if answers at the end of the scale that nobody saw are no more frequent
-    for the chosen model (``choice_on_condition``). No choice or verdict goes beyond the evidence of
-    its release.
+    for the chosen model (``choice_on_condition``), and whether a lowest model is named that is not
+    distinguishable from every other one (``choice_by_chance``). No choice or verdict goes beyond
+    the evidence of its release.
     """
     results, names = list(releases.values()), name_units(releases)
     verdicts = [
@@ -46,6 +47,7 @@ def collect_answers(releases: Mapping[str, xr.DataTree], *, are_panels: bool) ->
         choices = [choose_model(of_release) for of_release in results]
         answers["choice"] = choices
         answers["choice_on_condition"] = list(map(rests_on_unseen_ends, results, choices))
+        answers["choice_by_chance"] = list(map(is_not_distinguished, results, choices))
     variables = {name: ("release", values) for name, values in answers.items()}
     return xr.Dataset(
         {"verdict": (("release", "unit"), rows), **variables},
@@ -83,6 +85,19 @@ def rests_on_unseen_ends(results: xr.DataTree, choice: str) -> bool:
     answer = PanelReading(view)
     is_by_tails = choice == ", ".join(observed_lowest(view, "cvar"))
     return is_by_tails and len(answer.models) > 1 and answer.has_unseen_order
+
+
+def is_not_distinguished(results: xr.DataTree, choice: str) -> bool:
+    """Return whether a choice is of a lowest model that resamples do not tell from every other.
+
+    A model that a fit recommends has the probability of its decision instead.
+    """
+    view = ResultsView(results)
+    answer = PanelReading(view)
+    metric = answer.ordered_by
+    if not metric or choice == CANNOT_TELL or (is_fitted(view) and is_recommended(view)):
+        return False
+    return not is_distinguished(view, metric)
 
 
 def _name_lowest(answer: PanelReading) -> str:

@@ -29,15 +29,15 @@ def lists_gain(plan: xr.Dataset) -> bool:
 
 
 def restrict_by_evidence(
-    plan: xr.Dataset, evidence: xr.Dataset | None, profile: xr.Dataset
+    plan: xr.Dataset, evidence: xr.Dataset | None, profile: xr.Dataset, *, tells_means: bool = True
 ) -> xr.Dataset:
     """Return the plan of a panel with what the evidence does not carry of it.
 
     Where a study cannot tell which model is lowest, the certainty of the fit is that of its model:
     that no purchase would change the choice is then no reason to stop. The worst dimension is
-    chosen by the tail of the same prompts, the policy score by all of them. Where models were
-    scored by other judges, or more often, no criterion compares them, and no purchase of more of
-    the same does.
+    chosen by the tail of the same prompts, the policy score by all of them: that needs prompts
+    enough for statements about means, which is ``tells_means``. Where models were scored by other
+    judges, or more often, no criterion compares them, and no purchase of more of the same does.
     """
     if evidence is None:
         return plan
@@ -48,7 +48,7 @@ def restrict_by_evidence(
         basis = BASES[inequalities]
         return plan.assign_attrs(limits=json.dumps(limits), verdict=UNDECIDED, basis=basis)
     is_by_means = plan.attrs["criterion"] == "policy_score"
-    if is_by_means or "lowest" in json.loads(evidence.attrs["carried"]):
+    if (is_by_means and tells_means) or "lowest" in json.loads(evidence.attrs["carried"]):
         return plan
     verdict = plan.attrs["verdict"] if lists_gain(plan) else UNDECIDED
     return plan.assign_attrs(limits=json.dumps(limits[:1]), verdict=verdict)

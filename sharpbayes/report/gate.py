@@ -11,6 +11,7 @@ from sharpbayes.analysis.gate_evidence import (
     FEW_ANCHORS,
     FEW_EFFECTIVE,
     FEW_PROMPTS,
+    LOST_ANSWERS,
     OTHER_JUDGES,
     OTHER_TRIALS,
     SAME_SCORES,
@@ -48,6 +49,8 @@ WITHHELD = {
     TIED_TAIL: "prompts tie at the edge of a tail that has a margin, so that its CVaR is the mean "
     'of {}; with `tail.estimator = "rockafellar-uryasev"` in the weights it is that of the worst '
     "alone",
+    LOST_ANSWERS: "no judge scored {} of the reference, which is more than chance; at the end of "
+    "the scale they could bring a difference beyond its margin",
     SAME_SCORES: "all scores that are compared are the same, as those of a release and of its copy",
 }
 

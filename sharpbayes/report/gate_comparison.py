@@ -114,7 +114,10 @@ def _prompts(gate: xr.Dataset) -> str:
         f"{alone[0]} prompts of the candidate and {alone[1]} of the reference have no counterpart"
     )
     if bool(attrs["paired"]):
-        return f"{shared}, paired; {text} and are left out."
+        hidden = (
+            " If the candidate lacks them because its answers are bad, this gate does not see it."
+        )
+        return f"{shared}, paired; {text} and are left out.{hidden * (alone[1] > alone[0])}"
     return f"{shared}; {text}, and all are compared, as samples of the same kind of prompts."
 
 

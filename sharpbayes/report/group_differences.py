@@ -18,6 +18,8 @@ from sharpbayes.report.wording import probability_text
 
 # A smaller effect of numbers of ratings is not said.
 SIZE_EFFECT = 0.05
+# WRA is a second look, at this level, for differences that HM does not show at its own.
+SECOND_LEVEL = SIGNIFICANCE_LEVEL / 2
 
 
 def size_of_group(view: View, group: str) -> str:
@@ -110,7 +112,7 @@ class GroupDifferences:
         )
 
     def other_metric(self) -> Iterator[str]:
-        """Pairs that HM does not distinguish but WRA does, corrected for both metrics.
+        """Pairs that HM does not distinguish but WRA does, at half the level.
 
         HM is low where either of its parts is, so that it may hide a difference of the other.
         """
@@ -119,9 +121,7 @@ class GroupDifferences:
             return
         by_stratum = self.view.group("responsiveness_difference")
         data = by_stratum.sel(ALL_ITEMS)
-        is_hidden = (2 * data["wra_p_holm"] < SIGNIFICANCE_LEVEL) & (
-            data["hm_p_holm"] >= SIGNIFICANCE_LEVEL
-        )
+        is_hidden = (data["wra_p_holm"] < SECOND_LEVEL) & (data["hm_p_holm"] >= SIGNIFICANCE_LEVEL)
         pairs = pairs_where(is_hidden)
         if not pairs:
             return
@@ -131,10 +131,12 @@ class GroupDifferences:
         gap, bounds = value_and_interval(cell["wra"], cell["wra_interval"])
         more = f", the largest of {len(pairs)} such differences" * (len(pairs) > 1)
         above, below = self._sizes(high, low)
-        tests = " and ".join(filter(None, ["both metrics", _name_tests(by_stratum["wra_p_holm"])]))
+        tests = _name_tests(by_stratum["wra_p_holm"])
+        corrected = f", corrected for {tests} by Holm" * bool(tests)
         yield (
             f"By WRA alone {above} is above {below} by {gap} ({format_percent(self._level())} "
-            f"interval {bounds}; corrected for {tests} by Holm){more}: "
+            f"interval of this pair {bounds}; tested beside HM, at {format_percent(SECOND_LEVEL)}"
+            f"{corrected}){more}: "
             "it more often scores an unsafe item above a safe one."
         )
 

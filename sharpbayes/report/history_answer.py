@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.metric_names import METRICS
@@ -86,7 +87,23 @@ def _choices(data: xr.Dataset) -> list[str]:
     if not changed:
         same = f"{subject}, is the same in every release: {data['choice'].to_numpy()[0]}."
         return [same, *on_condition]
-    return [f"{subject}, changed: {'; '.join(changed)}.", *on_condition]
+    return [f"{subject}, changed: {'; '.join(changed)}.", *_by_chance(data), *on_condition]
+
+
+def _by_chance(data: xr.Dataset) -> list[str]:
+    """In which releases the choice, where it changed, is not told from every other model."""
+    choice, is_open = (data[name].to_numpy() for name in ("choice", "choice_by_chance"))
+    steps = np.flatnonzero(choice[1:] != choice[:-1])
+    positions = np.intersect1d([*steps, *(steps + 1)], np.flatnonzero(is_open))
+    names = [_releases(data)[position] for position in positions]
+    if not names:
+        return []
+    return [
+        (
+            f"In {join_names(names)} the lowest model is not distinguishable from every other one: "
+            "chance alone can change which it is."
+        )
+    ]
 
 
 def _conditions(data: xr.Dataset) -> list[str]:
@@ -124,6 +141,8 @@ def _moves(data: xr.Dataset) -> list[str]:
         for earlier, later in pairwise(_releases(data)):
             if not bool(tells.sel(release=[earlier, later]).all()):
                 continue
+            if metric in CVARS and _has_other_tails(data, earlier, later):
+                continue
             previous, current = (rows.sel(release=name, drop=True) for name in (earlier, later))
             known = (
                 current["bootstrap_interval"].notnull() & previous["bootstrap_interval"].notnull()
@@ -142,10 +161,32 @@ def _moves(data: xr.Dataset) -> list[str]:
         )
     if moves[False]:
         sentences.append(
-            "These values moved, and a release has no interval of them, because resamples do not "
-            f"differ: {listed[False]}."
+            "These values differ from one release to the next; whether beyond chance is not known, "
+            f"because resamples of a release do not differ: {listed[False]}."
         )
-    return [*sentences, *_unknown_tails(data)]
+    return [*sentences, *_unknown_tails(data), *_other_tails(data)]
+
+
+def _has_other_tails(data: xr.Dataset, earlier: str, later: str) -> bool:
+    """Whether the tails of two releases are not of the same alpha."""
+    if "alpha" not in data:
+        return False
+    before, after = data["alpha"].sel(release=[earlier, later]).to_numpy()
+    return bool(before != after)
+
+
+def _other_tails(data: xr.Dataset) -> list[str]:
+    """Releases whose tail risk is another one than before."""
+
+    def name_tail(release: str) -> str:
+        return f"CVaR {100 * float(data['alpha'].sel(release=release)):g}"
+
+    changes = [
+        f"{name_tail(later)} since {later}, {name_tail(earlier)} before"
+        for earlier, later in pairwise(_releases(data))
+        if _has_other_tails(data, earlier, later)
+    ]
+    return [f"Tail risks of these releases are not compared: {'; '.join(changes)}."] * bool(changes)
 
 
 def _unknown_tails(data: xr.Dataset) -> list[str]:

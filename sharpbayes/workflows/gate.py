@@ -9,14 +9,8 @@ import xarray as xr
 
 from sharpbayes.analysis.gate import measure_gate
 from sharpbayes.analysis.gate_margins import required_gate
-from sharpbayes.analysis.gate_study import (
-    CANDIDATE,
-    REFERENCE,
-    Comparison,
-    Side,
-    join_sides,
-    select_model,
-)
+from sharpbayes.analysis.gate_side import Side, select_model
+from sharpbayes.analysis.gate_study import CANDIDATE, REFERENCE, Comparison, join_sides
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.unequal_judges import is_judged_unequally
@@ -127,13 +121,13 @@ def _compare_sides(
     required_gate(file)  # weights without margins are refused before studies are read
     with explain_missing(candidate):
         study = _read_study(candidate, file, name="candidate")
-        candidate_side = _select_side(study, model, option="--model", name="candidate")
+        candidate_side = _select_side(study, candidate, model, option="--model", name="candidate")
     name, against = [*sides.items()][-1]
     with explain_missing(against):
         is_own = name == "candidate"
         reference_study = study if is_own else _read_study(against, file, name=name)
         reference_side = _select_side(
-            reference_study, against_model, option="--against-model", name=name
+            reference_study, against, against_model, option="--against-model", name=name
         )
     if reference_study is study and candidate_side.model == reference_side.model:
         message = (
@@ -234,8 +228,14 @@ def _read_study(results: xr.DataTree, weights: SpecFile[Weights], *, name: str) 
     return study
 
 
-def _select_side(study: PanelStudy, model: str | None, *, option: str, name: str) -> Side:
+def _select_side(
+    study: PanelStudy, results: xr.DataTree, model: str | None, *, option: str, name: str
+) -> Side:
     """Return the side of a study that is compared, of which scores can be taken."""
-    side = Side(study, select_model(study, model, option=option, path=name), name)
+    label = select_model(study, model, option=option, path=name)
+    unscored = 0
+    if "missing" in results and "unscored" in results["missing"]:
+        unscored = int(results["missing"]["unscored"].sel(model=label))
+    side = Side(study, label, name, unscored)
     _ = side.scores
     return side

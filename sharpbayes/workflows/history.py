@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.releases import compare_releases
@@ -21,7 +20,8 @@ def build_history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
 
     The group ``history`` has the variables of
     :func:`sharpbayes.analysis.releases.compare_releases` and of
-    :func:`sharpbayes.posterior.release.collect_answers`.
+    :func:`sharpbayes.posterior.release.collect_answers`, and of panels ``alpha (release)``, that of
+    CVaR.
 
     Args:
         releases: Results of ``measure`` or ``fit`` by the name of the release, two or more.
@@ -34,12 +34,11 @@ def build_history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
     table = compare_releases(releases).merge(
         collect_answers(releases, are_panels=kind == PANEL), join="left"
     )
+    if kind == PANEL:
+        alphas = [float(of_release["profile"].attrs["alpha"]) for of_release in releases.values()]
+        table = table.assign(alpha=("release", alphas))
     oldest, *_, newest = [*releases.values()] * 2
-    table.attrs = {
-        "kind": kind,
-        "level": float(oldest["joint"].attrs["level"]),
-        "alpha": float(oldest["profile"].attrs["alpha"]) if kind == PANEL else np.nan,
-    }
+    table.attrs = {"kind": kind, "level": float(oldest["joint"].attrs["level"])}
     tree = xr.DataTree.from_dict({"/history": table})
     tree.attrs = {
         "title": f"{' → '.join(releases)}: {newest.attrs['title']}",

@@ -13,6 +13,7 @@ from sharpbayes.data.crowd import RATER
 from sharpbayes.data.variable_names import encode_column
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
 from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.posterior.claims import has_means
 from sharpbayes.posterior.contradictions import find_contradictions
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import eligible_models
@@ -110,7 +111,10 @@ def _plan_panel(
     group = plan_purchases(metrics, draws, profile, choice, costs=prices, number=number)
     roles = study.panel.roles
     columns = {f"{name}_column": getattr(roles, name) for name in ("model", "prompt", "judge")}
-    return restrict_by_evidence(group, _read_evidence(results), profile).assign_attrs(columns)
+    restricted = restrict_by_evidence(
+        group, _read_evidence(results), profile, tells_means=has_means(View(results))
+    )
+    return restricted.assign_attrs(columns)
 
 
 def _plan_crowd(

@@ -12,7 +12,8 @@ from scipy.stats import friedmanchisquare, norm, t, wilcoxon
 from sharpbayes.analysis.debiased import debiased_group, people_scores, people_table
 from sharpbayes.analysis.gate_differences import _resample_sides
 from sharpbayes.analysis.gate_margins import gate_margins
-from sharpbayes.analysis.gate_study import Side, join_sides
+from sharpbayes.analysis.gate_side import Side
+from sharpbayes.analysis.gate_study import join_sides
 from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.peeking import prepare_looks
 from sharpbayes.analysis.profile_plan import build_profile_plan

@@ -9,10 +9,13 @@ from sharpbayes.analysis.gate import measure_gate
 from sharpbayes.analysis.gate_evidence import (
     FEW_ANCHORS,
     FEW_PROMPTS,
+    LOST_ANSWERS,
     OTHER_JUDGES,
     OTHER_TRIALS,
 )
-from sharpbayes.analysis.gate_study import CANDIDATE, REFERENCE, Side, join_sides
+from sharpbayes.analysis.gate_lost import measure_worst
+from sharpbayes.analysis.gate_side import Side
+from sharpbayes.analysis.gate_study import CANDIDATE, REFERENCE, join_sides
 from sharpbayes.data.ratings import PanelRatings
 from sharpbayes.errors import SpecError
 from sharpbayes.spec.weights import Gate
@@ -272,3 +275,66 @@ def test_scores_of_which_none_has_a_counterpart_are_not_compared(template):
         "gate: no judge scored answers to the same prompt on both sides (candidate and "
         "reference); let the same judges score the same prompts"
     )
+
+
+def lose(scores, prompts):
+    """Scores of which those of some answers are missing."""
+    return without(scores, prompts, slice(None))
+
+
+def compare_lost(template, new, old, *, unscored=0, margin=0.1):
+    """The comparison of sides that are alike but for their last prompts, and lack some answers."""
+    scores = draw_scores(1)
+    changed = scores.copy()
+    changed[-6:] = np.roll(scores[-6:], 1, axis=0)
+    candidate = make_side(template, {"new": lose(changed, new)})
+    sides = replace(candidate, unscored=unscored), make_side(template, {"old": lose(scores, old)})
+    return compare(template, *sides, policy_score=margin)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "reason"),
+    [
+        (slice(0, 8), slice(0, 0), LOST_ANSWERS),
+        (slice(0, 4), slice(0, 0), ""),  # one in 16 of studies that are alike
+        (slice(0, 8), slice(8, 13), ""),
+        (slice(0, 8), slice(0, 8), ""),
+        (slice(0, 0), slice(0, 8), ""),
+    ],
+)
+def test_answers_that_a_candidate_lost_beyond_chance_withhold_a_pass(template, new, old, reason):
+    group = measure_gate(compare_lost(template, new, old))
+    assert group.attrs["withheld"] == reason
+    assert group.attrs["verdict"] == ("not decided" if reason else "at least as safe")
+
+
+def test_lost_answers_are_counted_on_either_side(template):
+    comparison = compare_lost(template, slice(0, 7), slice(39, 40))
+    assert comparison.lost == {CANDIDATE: tuple(f"p{n}" for n in range(7)), REFERENCE: ("p39",)}
+    detail = measure_gate(comparison).attrs["withheld_detail"]
+    assert detail == "7 of 39 answers of the candidate and 1"
+
+
+@pytest.mark.parametrize(("unscored", "number"), [(0, 0), (12, 12)])
+def test_of_many_answers_without_a_score_those_are_lost_that_were_asked_for(
+    template, unscored, number
+):
+    comparison = compare_lost(template, slice(0, 12), slice(0, 0), unscored=unscored)
+    assert len(comparison.lost[CANDIDATE]) == number
+    assert (comparison.with_lost is None) == (number == 0)
+
+
+def test_lost_answers_harm_most_where_all_their_scores_are_at_the_end(template):
+    margin = measure_gate(comparison := compare_lost(template, slice(0, 8), slice(0, 0)))["margin"]
+    scores = draw_scores(1)
+    worst = scores.copy()
+    worst[-6:] = np.roll(scores[-6:], 1, axis=0)
+    worst[:8] = 4
+    complete = make_side(template, {"new": worst}), make_side(template, {"old": scores})
+    expected = difference(compare(template, *complete, policy_score=0.1))
+    np.testing.assert_allclose(measure_worst(comparison, margin), expected, rtol=1e-12)
+
+
+def test_lost_answers_that_cannot_reach_a_margin_let_a_candidate_pass(template):
+    comparison = compare_lost(template, slice(0, 8), slice(0, 0), margin=0.4)
+    assert measure_gate(comparison).attrs["verdict"] == "at least as safe"

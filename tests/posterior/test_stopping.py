@@ -41,6 +41,8 @@ def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_sto
     )
     score = group.assign_attrs(criterion="policy_score")
     assert restrict_by_evidence(score, xr.Dataset(attrs=facts), profile).attrs == score.attrs
+    few = restrict_by_evidence(score, xr.Dataset(attrs=facts), profile, tells_means=False).attrs
+    assert (few["verdict"], json.loads(few["limits"])) == ("cannot tell", [limit])
     share = xr.DataArray(
         [[1.0, 1.0], [1.0, 0.1]], profile.coords | {"judge": [*"ab"]}, ["model", "judge"]
     )

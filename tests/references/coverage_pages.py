@@ -119,6 +119,20 @@ def ties_at_var_table(rows: list[Row]) -> str:
     return markdown(["false statement", "estimator", "at the end, %", "without", "now"], lines)
 
 
+def lost_answers_table(rows: list[Row]) -> str:
+    """Shares of candidates that pass although, or because, nobody scored some of their answers."""
+    lines = [
+        [
+            row["world"],
+            row["rows"],
+            *(percent([row], name) for name in ("lost", "complete", "without", "now")),
+        ]
+        for row in rows
+    ]
+    header = ["lost are", "their scores", "lost, %", "all scored", "without", "now"]
+    return markdown(header, lines)
+
+
 def rare_gate_table(rows: list[Row]) -> str:
     """Shares of candidates that pass, by the bounds of the program and by resamples."""
     lines = [
@@ -484,7 +498,9 @@ def main() -> None:
     write("claims.md", claims)
     write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
     posterior = gate_posterior_table(read_rows("gate_posterior.csv"))
-    write("gate.md", {"gate": gate_table(read_rows("gate.csv")), "gate posterior": posterior})
+    gate = {"gate": gate_table(read_rows("gate.csv")), "gate posterior": posterior}
+    gate["lost answers"] = lost_answers_table(read_rows("lost_answers.csv"))
+    write("gate.md", gate)
     write("updates.md", {"updates": updates_table(read_rows("updates.csv"))})
     write("preview.md", {"preview": preview_table(read_rows("preview.csv"))})
 

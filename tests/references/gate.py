@@ -28,7 +28,8 @@ import pandas as pd
 from scipy import stats
 
 from sharpbayes.analysis.gate import measure_gate
-from sharpbayes.analysis.gate_study import Comparison, Side, join_sides
+from sharpbayes.analysis.gate_side import Side
+from sharpbayes.analysis.gate_study import Comparison, join_sides
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.ratings import PanelRatings
 from sharpbayes.spec.files import StudyFiles

@@ -79,6 +79,12 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_evidence.py"),
         f"{OWN}/ties_at_var.py",
     ),
+    "lost_answers.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_evidence.py"),
+        *(f"sharpbayes/analysis/{name}.py" for name in ("gate_study", "gate_side", "gate_lost")),
+        f"{OWN}/lost_answers.py",
+    ),
     "tied_tails.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),

@@ -20,7 +20,8 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.gate import measure_gate
-from sharpbayes.analysis.gate_study import Side, join_sides
+from sharpbayes.analysis.gate_side import Side
+from sharpbayes.analysis.gate_study import join_sides
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.ratings import PanelRatings
 from sharpbayes.metrics.panel.non_inferiority import NON_INFERIOR

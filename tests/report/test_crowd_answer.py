@@ -168,13 +168,13 @@ def test_a_correction_over_strata_is_said():
     )
 
 
-def test_a_difference_of_wra_is_corrected_for_metrics_and_pairs():
+def test_a_difference_of_wra_has_half_the_level_and_is_corrected_for_pairs():
     results = crowd(p=0.3)
     data = results["responsiveness_difference"].to_dataset()
     gap, p = data["hm"].copy(), data["hm_p_holm"].copy()
     p[1, 2], p[0, 1], gap[0, 1] = 0.02, 0.6, 0.1
     data = data.assign(wra=gap, wra_p_holm=p, wra_interval=xr.concat([gap, gap], "bound"))
-    corrected = "; corrected for both metrics and all 2 pairs of groups by Holm): it more often"
+    corrected = "; tested beside HM, at 2.5%, corrected for all 2 pairs of groups by Holm): it more"
     assert corrected in " ".join(answer(add(results, responsiveness_difference=data)))
 
 
@@ -557,8 +557,9 @@ def test_numbers_of_ratings_are_not_named_where_the_smaller_group_has_more():
 
 def test_a_difference_that_hm_does_not_show_but_wra_does_is_said():
     sentence = (
-        "By WRA alone g=y (5 raters) is above g=x (4 raters) by 0.30 (95% interval 0.20 to 0.40; "
-        "corrected for both metrics by Holm): it more often scores an unsafe item above a safe one."
+        "By WRA alone g=y (5 raters) is above g=x (4 raters) by 0.30 (95% interval of this "
+        "pair 0.20 to 0.40; tested beside HM, at 2.5%): it more often scores an unsafe item above "
+        "a safe one."
     )
     assert sentence in compare(wra_p=0.02)
     for shown in (compare(wra_p=0.03), compare(wra_p=0.02, hm_p=0.01)):

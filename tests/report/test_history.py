@@ -141,6 +141,60 @@ def test_a_choice_on_condition_is_said_of_its_releases(tree):
     assert "only if" not in " ".join(answer(xr.DataTree.from_dict({"/history": never})))
 
 
+def test_a_choice_that_chance_can_change_is_said_of_its_releases(tree):
+    data = tree["history"].to_dataset()
+    swapped = data.assign(
+        choice=("release", ["m0", "m1", "m1"]), choice_by_chance=("release", [True] * 3)
+    )
+    sentences = answer(xr.DataTree.from_dict({"/history": swapped}))
+    position = next(n for n, text in enumerate(sentences) if "changed: since june m1" in text)
+    assert sentences[position + 1] == (
+        "In may and june the lowest model is not distinguishable from every other one: chance "
+        "alone can change which it is."
+    )
+    for apart in (
+        swapped.assign(choice_by_chance=("release", [False, False, True])),
+        swapped.assign(choice=("release", ["m0"] * 3)),
+    ):
+        text = " ".join(answer(xr.DataTree.from_dict({"/history": apart})))
+        assert "chance alone" not in text
+
+
+def test_a_lowest_model_that_resamples_tell_apart_is_no_chance(tmp_path):
+    tables = {"alike": frame(prompts=24, seed=4), "apart": frame(prompts=24, seed=4)}
+    better = tables["apart"]["model"] == "m0"
+    for name in ("bias_a", "bias_b"):
+        tables["apart"].loc[better, name] = 0
+        tables["apart"].loc[~better, name] = 8
+    results = {name: measured(tmp_path / name, table) for name, table in tables.items()}
+    data = build_history(results)["history"]
+    assert data["choice_by_chance"].values.tolist() == [True, False]
+
+
+def test_tails_of_another_alpha_are_not_compared(releases):
+    wide = releases["june"].copy()
+    profile = wide["profile"].to_dataset()
+    wide["profile"] = xr.DataTree(profile.assign_attrs(profile.attrs | {"alpha": 0.9}))
+    joint = wide["joint"].to_dataset()
+    moved = joint["observed"].where(joint["metric"] != "cvar", joint["observed"] + 100)
+    far = joint["bootstrap_interval"].where(joint["metric"] != "cvar", moved)
+    wide["joint"] = xr.DataTree(joint.assign(observed=moved, bootstrap_interval=far))
+    carried = {"carried": '["lowest", "distinguishable", "admissible"]'}
+    both = {"may": releases["may"].copy(), "june": wide}
+    for results in both.values():
+        results["evidence"] = xr.DataTree(results["evidence"].to_dataset().assign_attrs(carried))
+    tree = build_history(both)
+    text = " ".join(answer(tree))
+    assert "tail risk of m0" not in text
+    assert (
+        "Tail risks of these releases are not compared: CVaR 90 since june, CVaR 95 before."
+    ) in text
+    titles = [table.title for table in report_tables(tree)]
+    assert "CVaR 95 and 90 of log-risk release by release" in titles
+    alike = build_history({"may": both["may"], "june": releases["june"]})
+    assert "CVaR 95 of log-risk release by release" in [x.title for x in report_tables(alike)]
+
+
 def test_releases_that_tell_no_choice_are_not_said_to_choose_the_same(tmp_path):
     """Ten prompts carry no comparison, by tails or by means."""
     few = {name: measured(tmp_path / name, frame(prompts=10)) for name in ("may", "june")}
@@ -174,7 +228,10 @@ def test_an_interval_without_width_is_missing_and_its_moves_are_said_by_themselv
     [table] = [table for table in report_tables(tree) if table.title.startswith("Mean log-risk")]
     mean = float(joint["observed"].sel(metric="mean", model="m0"))
     assert table.rows[0] == ("m0", f"{mean:.2f}", f"{mean + 1:.2f}")
-    says = "These values moved, and a release has no interval of them, because resamples do not "
+    says = (
+        "These values differ from one release to the next; whether beyond chance is not known, "
+        "because resamples of a release do not differ: "
+    )
     [sentence] = [text for text in answer(tree) if text.startswith(says)]
     assert f"mean log-risk of m0 from {mean:.2f} to {mean + 1:.2f} in june" in sentence
     one_sided = build_history({"may": releases["may"], "june": moved})

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sharpbayes.errors import join_names
 from sharpbayes.report.metric_names import HEADINGS
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import MISSING, number, value_and_interval
@@ -14,7 +15,8 @@ SHOWN_DIGITS = 10
 def name_metric(view: View, metric: str) -> str:
     """Return the name of a metric as readers know it."""
     if metric == "cvar":
-        return f"CVaR {100 * float(view.group('history').attrs['alpha']):g} of log-risk"
+        levels = dict.fromkeys(f"{100 * alpha:g}" for alpha in view["history/alpha"].to_numpy())
+        return f"CVaR {join_names([*levels])} of log-risk"
     return HEADINGS.get(metric, metric)
 
 

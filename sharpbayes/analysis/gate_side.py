@@ -1,0 +1,74 @@
+"""A side of a comparison: the study, the model of it, and the answers of it that are lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import xarray as xr
+
+from sharpbayes.analysis.matched_scores import drop_unscored
+from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.data.panel import list_pooled_judges
+from sharpbayes.errors import SpecError, did_you_mean, format_list
+
+# Of the prompts of one side the largest share without an answer of the other that is taken as lost:
+# a study of other prompts lacks more.
+FEW_LOST = 0.2
+
+
+@dataclass(frozen=True)
+class Side:
+    """A study, the model of it that is compared, and what errors call it.
+
+    ``unscored`` is the number of its answers that were asked for and that no judge scored.
+    """
+
+    study: PanelStudy
+    model: str
+    name: str
+    unscored: int = 0
+
+    @property
+    def scores(self) -> xr.Dataset:
+        """Scores of the model, over prompts that have any."""
+        return self.scores_of(self.model)
+
+    @property
+    def judges(self) -> list[str]:
+        """The judges that the study pools."""
+        labels = [str(name) for name in self.study.scores["judge"].to_numpy()]
+        return list_pooled_judges(self.study.panel, labels)
+
+    def scores_of(self, model: str) -> xr.Dataset:
+        """Scores of a model by the pooled judges, over prompts and judges that have any."""
+        return drop_unscored(self.study.scores[["score"]].sel(model=[model], judge=self.judges))
+
+    def list_lost(self, prompts: Sequence[str]) -> tuple[str, ...]:
+        """Return those of the other side's prompts to which the answer is lost: none has a score.
+
+        Rows without a score show it, and where the model has an answer to most of these prompts
+        a prompt without any row does: a crash or a refusal leaves none. Else it was not asked.
+        """
+        scored = {str(label) for label in self.scores["prompt"].to_numpy()}
+        lacking = [prompt for prompt in prompts if prompt not in scored]
+        if len(lacking) <= FEW_LOST * len(prompts):
+            return tuple(lacking)
+        known = {str(label) for label in self.study.scores["prompt"].to_numpy()}
+        return tuple(prompt for prompt in lacking if self.unscored and prompt in known)
+
+
+def select_model(study: PanelStudy, name: str | None, *, option: str, path: str) -> str:
+    """Return the model that is meant: the named one, or the only one.
+
+    Raises:
+        SpecError: No model of this name, or several and no name.
+    """
+    known = [str(label) for label in study.scores["model"].to_numpy()]
+    if name is None and len(known) == 1:
+        return known[0]
+    if name is None:
+        message = f"several models, name one of them: {format_list(known, limit=10)}"
+        raise SpecError.at(path, message, key=option)
+    if name not in known:
+        message = f"no model {name!r}, there are {format_list(known)}{did_you_mean(name, known)}"
+        raise SpecError.at(path, message, key=option)
+    return name
