@@ -180,6 +180,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, str | int]:
         "anchors_unmatched": unmatched[ANCHOR_NOW] + unmatched[ANCHOR_THEN],
         "has_trials": int("trial" in score.dims),
         "copies": comparison.copies,
+        "candidate_unscored": comparison.unscored,
         "candidate_lost": len(comparison.lost[CANDIDATE]),
         "reference_lost": len(comparison.lost[REFERENCE]),
         "judges": json.dumps(comparison.judges),

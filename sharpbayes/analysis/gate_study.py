@@ -70,6 +70,7 @@ class Comparison:
             out, by ``candidate``, ``reference``, ``anchors now`` and ``anchors then``.
         lost: Of paired prompts, those of one side to which the answer of the other is lost, by the
             side that lacks it.
+        unscored: Answers of the candidate that were asked for and that no judge scored.
         with_lost: The study with the prompts to which answers of the candidate are lost; None
             without any.
     """
@@ -86,6 +87,7 @@ class Comparison:
     one_study: bool
     unmatched: Mapping[str, int]
     lost: Mapping[str, tuple[str, ...]]
+    unscored: int
     with_lost: PanelStudy | None
 
     @property
@@ -142,6 +144,7 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
         one_study=candidate.study is reference.study,
         unmatched=unmatched,
         lost=lost,
+        unscored=candidate.unscored,
         with_lost=_join(with_lost, candidate, reference, weights) if lost[CANDIDATE] else None,
     )
 

@@ -118,7 +118,19 @@ def _prompts(gate: xr.Dataset) -> str:
             " If the candidate lacks them because its answers are bad, this gate does not see it."
         )
         return f"{shared}, paired; {text} and are left out.{hidden * (alone[1] > alone[0])}"
-    return f"{shared}; {text}, and all are compared, as samples of the same kind of prompts."
+    samples = f"{shared}; {text}, and all are compared, as samples of the same kind of prompts."
+    return f"{samples}{_describe_unscored(int(attrs.get('candidate_unscored', 0)))}"
+
+
+def _describe_unscored(number: int) -> str:
+    """How many answers of a sample nobody scored; empty if none."""
+    if not number:
+        return ""
+    answers, have = format_count(number, "answer"), "has" if number == 1 else "have"
+    return (
+        f" {answers} of the candidate {have} no score by any judge; if that is because answers are "
+        "bad, this gate does not see it."
+    )
 
 
 def _judges(gate: xr.Dataset) -> list[str]:

@@ -166,6 +166,22 @@ def test_with_few_shared_prompts_all_are_compared(store, old):
     )
 
 
+def test_of_samples_the_answers_that_nobody_scored_are_counted(store, old):
+    table = release(1)
+    table["prompt"] = [f"q{p[1:]}" for p in table["prompt"]]
+    table.loc[table["prompt"] >= "q57", SCORES] = np.nan
+    results = gate(store("unscored", table, make=measured), old)
+    assert gate_answer(results)[2] == (
+        "0 shared prompts; 57 prompts of the candidate and 60 of the reference have no "
+        "counterpart, and all are compared, as samples of the same kind of prompts. 3 answers of "
+        "the candidate have no score by any judge; if that is because answers are bad, this gate "
+        "does not see it."
+    )
+    one = results.copy()
+    one["gate"].attrs["candidate_unscored"] = 1
+    assert "prompts. 1 answer of the candidate has no score by any judge; if" in gate_answer(one)[2]
+
+
 def test_judges_that_changed_are_left_out_without_anchors(store, old):
     table = release(1, judges=("ann", "bob", "dee"))
     table.loc[table["judge"] == "dee", SCORES[:2]] = 10
