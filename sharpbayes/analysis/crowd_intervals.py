@@ -1,7 +1,7 @@
 """Intervals of a crowd's metrics and of differences between groups, over items and raters."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -22,9 +22,8 @@ from sharpbayes.metrics.crowd.responsiveness import (
 from sharpbayes.metrics.crowd.size_effects import size_effects
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.metrics.stats.two_way import (
-    combine,
+    Resamples,
     lower_tail_p,
-    rater_variance,
     t_interval,
     wider_interval,
 )
@@ -67,20 +66,16 @@ def measure_intervals(
     sizes = {"n_items": clusters.astype(float), "n_raters": observed["raters"] + 0.0}
     intervals, items_alone, added = {}, {}, {}
     for name in names:
-        resampled = [data[name] for data in (items, raters, ratings)]
         value = observed[name].transpose("group", "by", ...)
-        arrays = [x.transpose("replicate", *value.dims).to_numpy() for x in resampled]
-        number = {key: _spread_over(size, value) for key, size in sizes.items()}
-        bounds = wider_interval(
-            value.to_numpy(), *arrays, **number, level=boot.level, bounds=_range_of(value)
-        )
+        resamples = _collect_resamples((items, raters, ratings), value, sizes)
+        ends = _range_of(value)
+        bounds = wider_interval(value.to_numpy(), resamples, level=boot.level, bounds=ends)
         intervals[f"{name}_interval"] = _with_bound(value, bounds)
         if name == "auc_roc":
-            intervals["auc_roc_p"] = _chance_p(value, *arrays, **number)
+            intervals["auc_roc_p"] = _chance_p(value, resamples)
         if name in compared:
-            added[name] = value.copy(data=rater_variance(*arrays[1:], n_raters=number["n_raters"]))
-        spread = combine(arrays[0], **number, raters=np.zeros(value.shape))
-        alone = t_interval(value.to_numpy(), spread, level=boot.level)
+            added[name] = value.copy(data=resamples.rater_variance_on())
+        alone = t_interval(value.to_numpy(), resamples.spread_of_items, level=boot.level)
         items_alone[f"{name}_interval"] = _with_bound(value, alone)
     difference = _compare_groups(
         study,
@@ -101,12 +96,17 @@ def measure_intervals(
     )
 
 
-def _chance_p(
-    value: xr.DataArray, *resamples: np.ndarray, n_items: np.ndarray, n_raters: np.ndarray
-) -> xr.DataArray:
+def _collect_resamples(
+    resampled: Sequence[xr.Dataset], value: xr.DataArray, sizes: Mapping[str, xr.DataArray]
+) -> Resamples:
+    """Resamples of items, raters and single ratings of the metric that a value is of."""
+    arrays = [data[value.name].transpose("replicate", *value.dims).to_numpy() for data in resampled]
+    return Resamples(*arrays, **{key: _spread_over(size, value) for key, size in sizes.items()})
+
+
+def _chance_p(value: xr.DataArray, resamples: Resamples) -> xr.DataArray:
     """The one-sided p value of an AUC-ROC below that of chance, over the dimensions of it."""
-    sizes = {"n_items": n_items, "n_raters": n_raters}
-    p = lower_tail_p(value.to_numpy(), *resamples, **sizes, value=CHANCE, bounds=_range_of(value))
+    p = lower_tail_p(value.to_numpy(), resamples, value=CHANCE, bounds=_range_of(value))
     return xr.DataArray(p, value.coords, value.dims)
 
 

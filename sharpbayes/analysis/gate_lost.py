@@ -1,5 +1,6 @@
 """Answers of the candidate that nobody scored, and whether they could keep it from passing."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import xarray as xr
@@ -10,6 +11,7 @@ from sharpbayes.analysis.gate_margins import compared_metrics
 from sharpbayes.analysis.gate_study import CANDIDATE, REFERENCE, Comparison
 from sharpbayes.analysis.missing import tabulate_harm
 from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 
 
@@ -24,25 +26,22 @@ def describe_lost_answers(comparison: Comparison, gate: xr.Dataset) -> str:
     p = bdtrc(lost - 1, lost + of_reference, 0.5)
     if comparison.with_lost is None or p >= SIGNIFICANCE_LEVEL:
         return ""
-    rise = measure_worst(comparison, gate["margin"]) - gate["difference"]
+    worst = measure_worst(comparison.with_lost, comparison.lost[CANDIDATE], gate["margin"])
+    rise = worst - gate["difference"]
     upper = gate["bounds"].sel(bound="upper", drop=True)
     if not bool((upper + rise.clip(min=0.0) > gate["margin"]).any()):
         return ""
     return f"{lost} of {len(comparison.shared) + lost} answers of the candidate and {of_reference}"
 
 
-def measure_worst(comparison: Comparison, margin: xr.DataArray) -> xr.DataArray:
-    """Return the differences, over (metric), where lost answers of the candidate harm most.
+def measure_worst(study: PanelStudy, lost: Sequence[str], margin: xr.DataArray) -> xr.DataArray:
+    """Return the differences, over (metric), where lost answers to prompts harm most.
 
     They have a harm of 1 by the judges and in the dimensions that the reference's are scored by.
     """
-    if comparison.with_lost is None:
-        raise ValueError("no answer of the candidate is lost")
-    plan = build_profile_plan(comparison.with_lost)
+    plan = build_profile_plan(study)
     sub_index = plan.table["sub_index"]
-    is_lost = (sub_index["model"] == CANDIDATE) & sub_index["prompt"].isin(
-        list(comparison.lost[CANDIDATE])
-    )
+    is_lost = (sub_index["model"] == CANDIDATE) & sub_index["prompt"].isin(list(lost))
     is_asked = sub_index.sel(model=REFERENCE, drop=True).notnull()
     filled = sub_index.where(~(is_lost & is_asked), 1.0).transpose(*sub_index.dims)
     worst = replace(plan, table=tabulate_harm(plan, filled))

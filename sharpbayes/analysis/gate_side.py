@@ -1,11 +1,10 @@
 """A side of a comparison: the study, the model of it, and the answers of it that are lost."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import xarray as xr
 
-from sharpbayes.analysis.matched_scores import drop_unscored
+from sharpbayes.analysis.matched_scores import drop_unscored, list_others
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.errors import SpecError, did_you_mean, format_list
@@ -42,16 +41,17 @@ class Side:
         """Scores of a model by the pooled judges, over prompts and judges that have any."""
         return drop_unscored(self.study.scores[["score"]].sel(model=[model], judge=self.judges))
 
-    def list_lost(self, prompts: Sequence[str]) -> tuple[str, ...]:
-        """Return those of the other side's prompts to which the answer is lost: none has a score.
+    def list_lost(self, scores: xr.Dataset, other: xr.Dataset) -> tuple[str, ...]:
+        """Return the prompts of the other side's scores to which this side's answer is lost.
 
         Rows without a score show it, and where the model has an answer to most of these prompts
         a prompt without any row does: a crash or a refusal leaves none. Else it was not asked.
         """
-        scored = {str(label) for label in self.scores["prompt"].to_numpy()}
-        lacking = [prompt for prompt in prompts if prompt not in scored]
-        if len(lacking) <= FEW_LOST * len(prompts):
-            return tuple(lacking)
+        lacking = list_others(
+            other, "prompt", [str(label) for label in scores["prompt"].to_numpy()]
+        )
+        if len(lacking) <= FEW_LOST * other.sizes["prompt"]:
+            return lacking
         known = {str(label) for label in self.study.scores["prompt"].to_numpy()}
         return tuple(prompt for prompt in lacking if self.unscored and prompt in known)
 

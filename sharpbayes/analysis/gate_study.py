@@ -153,18 +153,16 @@ def _list_lost(
     sides: Mapping[str, xr.Dataset], candidate: Side, reference: Side
 ) -> dict[str, tuple[str, ...]]:
     """Prompts that one side scored and to which the answer of the other is lost, by the latter."""
-    return {
-        CANDIDATE: candidate.list_lost(_list_labels(sides[REFERENCE], "prompt")),
-        REFERENCE: reference.list_lost(_list_labels(sides[CANDIDATE], "prompt")),
-    }
+    new, old = (sides[name] for name in SIDES)
+    return {CANDIDATE: candidate.list_lost(new, old), REFERENCE: reference.list_lost(old, new)}
 
 
 def _add_prompts(scores: xr.Dataset, source: xr.Dataset, prompts: Sequence[str]) -> xr.Dataset:
     """Return scores with those of more prompts, taken from their source, where it has them."""
-    kept = list(list_common(source, xr.Dataset(coords={"prompt": list(prompts)}), "prompt"))
-    if not kept:
+    added = source.isel(prompt=source["prompt"].isin(list(prompts)).to_numpy())
+    if not added.sizes["prompt"]:
         return scores
-    both = [scores, source.sel(prompt=kept)]
+    both = [scores, added]
     return xr.concat(both, "prompt", join="outer", fill_value=-1, coords="minimal")
 
 

@@ -137,11 +137,8 @@ def _moves(data: xr.Dataset) -> list[str]:
     moves: dict[bool, list[str]] = {True: [], False: []}
     for metric in (name for name in MOVED if name in data["metric"]):
         rows = data[["observed", "bootstrap_interval", "intervals_disjoint"]].sel(metric=metric)
-        tells = data["tells_tails" if metric in CVARS else "tells_means"]
         for earlier, later in pairwise(_releases(data)):
-            if not bool(tells.sel(release=[earlier, later]).all()):
-                continue
-            if metric in CVARS and _has_other_tails(data, earlier, later):
+            if not _are_compared(data, metric, earlier, later):
                 continue
             previous, current = (rows.sel(release=name, drop=True) for name in (earlier, later))
             known = (
@@ -165,6 +162,13 @@ def _moves(data: xr.Dataset) -> list[str]:
             f"because resamples of a release do not differ: {listed[False]}."
         )
     return [*sentences, *_unknown_tails(data), *_other_tails(data)]
+
+
+def _are_compared(data: xr.Dataset, metric: str, earlier: str, later: str) -> bool:
+    """Whether the evidence of two releases carries a metric, and a tail risk is the same one."""
+    is_tail = metric in CVARS
+    tells = data["tells_tails" if is_tail else "tells_means"].sel(release=[earlier, later])
+    return bool(tells.all()) and not (is_tail and _has_other_tails(data, earlier, later))
 
 
 def _has_other_tails(data: xr.Dataset, earlier: str, later: str) -> bool:

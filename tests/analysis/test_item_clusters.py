@@ -182,7 +182,7 @@ def test_degrees_of_freedom_count_clusters(table, tmp_path, monkeypatch):
 
         monkeypatch.setattr(crowd_intervals, name, noted)
 
-    note("wider_interval", "n_items")
+    note("Resamples", "n_items")
     note("contrasts", "items")
     study = read_study(files_of(tmp_path, table, roles=ROLE))
     crowd_intervals.measure_intervals(study, study.responsiveness, ["hm"])

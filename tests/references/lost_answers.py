@@ -23,6 +23,7 @@ import xarray as xr
 
 import sharpbayes
 from sharpbayes.analysis import gate_evidence
+from tests.references.one_harm import make_study
 from tests.references.rare_harm import write_worlds
 
 TABLE = Path(__file__).with_name("lost_answers.csv")
@@ -70,16 +71,7 @@ def lose_answers(table: pd.DataFrame, is_lost: np.ndarray, rows: str) -> pd.Data
 
 def measure(folder: str, table: pd.DataFrame, *, margin: float, seed: int) -> xr.DataTree:
     """Return the results of one side."""
-    weights = Path(folder) / "weights.toml"
-    weights.write_text(WEIGHTS.format(margin), encoding="utf-8")
-    study = sharpbayes.study(
-        table,
-        indicators={"harm": "s"},
-        scales={"s": {"kind": "ordinal", "min": 0, "max": 10}},
-        bootstrap={"replicates": 200},
-        weights=str(weights),
-        seed=seed,
-    )
+    study = make_study(folder, table, WEIGHTS.format(margin), top=10, replicates=200, seed=seed)
     return study.measure()
 
 

@@ -77,13 +77,13 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/evidence_limits.py", "sharpbayes/analysis/tail_evidence.py"),
         *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_evidence.py"),
-        f"{OWN}/ties_at_var.py",
+        *(f"{OWN}/one_harm.py", f"{OWN}/ties_at_var.py"),
     ),
     "lost_answers.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_evidence.py"),
         *(f"sharpbayes/analysis/{name}.py" for name in ("gate_study", "gate_side", "gate_lost")),
-        f"{OWN}/lost_answers.py",
+        *(f"{OWN}/one_harm.py", f"{OWN}/lost_answers.py"),
     ),
     "tied_tails.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
@@ -148,7 +148,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),
         *("sharpbayes/analysis/evidence.py", "sharpbayes/analysis/unequal_judges.py"),
-        f"{OWN}/unequal_judges.py",
+        *(f"{OWN}/one_harm.py", f"{OWN}/unequal_judges.py"),
     ),
     "judge_orders.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),

@@ -24,6 +24,7 @@ import xarray as xr
 import sharpbayes
 from sharpbayes.analysis import gate_evidence
 from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
+from tests.references.one_harm import make_study
 from tests.references.rare_harm import write_worlds
 
 TABLE = Path(__file__).with_name("ties_at_var.csv")
@@ -68,15 +69,8 @@ def measure(
     replicates: int = 400,
 ) -> xr.DataTree:
     """Return the results of a table by one estimator, under weights of this text."""
-    weights = Path(folder) / "weights.toml"
-    weights.write_text(text.format(estimator), encoding="utf-8")
-    study = sharpbayes.study(
-        table,
-        indicators={"harm": "s"},
-        scales={"s": {"kind": "ordinal", "min": 0, "max": 2}},
-        bootstrap={"replicates": replicates},
-        weights=str(weights),
-        seed=seed,
+    study = make_study(
+        folder, table, text.format(estimator), top=2, replicates=replicates, seed=seed
     )
     return study.measure()
 

@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-import sharpbayes
 from sharpbayes.analysis.evidence import judge_evidence
 from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.analysis.unequal_judges import is_judged_unequally
+from tests.references.one_harm import make_study
 from tests.references.rare_harm import write_worlds
 
 TABLE = Path(__file__).with_name("unequal_judges.csv")
@@ -67,15 +67,8 @@ def measure_study(
     rng = np.random.default_rng([20261130, number, prompts, int(100 * absent)])
     table = draw_scores(rng, prompts=prompts, absent=absent, severity=severity)
     with tempfile.TemporaryDirectory() as folder:
-        weights = Path(folder) / "weights.toml"
-        weights.write_text(WEIGHTS.format(missing), encoding="utf-8")
-        study = sharpbayes.study(
-            table,
-            indicators={"harm": "s"},
-            scales={"s": {"kind": "ordinal", "min": 0, "max": 10}},
-            bootstrap={"replicates": replicates},
-            weights=str(weights),
-            seed=number,
+        study = make_study(
+            folder, table, WEIGHTS.format(missing), top=10, replicates=replicates, seed=number
         )
         plan = build_profile_plan(read_study(study))
     profiles = bootstrap_profile(plan, names=METRICS)

@@ -142,29 +142,60 @@ def t_test(difference: Floats, spread: Spread) -> Floats:
     return p
 
 
+@dataclass(frozen=True)
+class Resamples:
+    """A statistic of resamples of items, of raters and of single ratings, over (replicate, ...).
+
+    Attributes:
+        items: Of resampled items.
+        raters: Of resampled raters.
+        single_ratings: Of raters resampled item by item.
+        n_items: Number of independent items, over (...).
+        n_raters: Number of raters, over (...).
+    """
+
+    items: Floats
+    raters: Floats
+    single_ratings: Floats
+    n_items: Floats
+    n_raters: Floats
+
+    def spread_on(self, scale: Scale) -> Spread:
+        """Return the spread of the statistic on a scale."""
+        return self._combine(scale(self.items), self.rater_variance_on(scale))
+
+    def rater_variance_on(self, scale: Scale = np.asarray) -> Floats:
+        """Return what the choice of raters adds to the variance over items, on a scale."""
+        return rater_variance(
+            scale(self.raters), scale(self.single_ratings), n_raters=self.n_raters
+        )
+
+    @property
+    def spread_of_items(self) -> Spread:
+        """The spread of the statistic with these raters."""
+        return self._combine(self.items, np.zeros(self.items.shape[1:]))
+
+    def _combine(self, items: Floats, raters: Floats) -> Spread:
+        return combine(items, n_items=self.n_items, raters=raters, n_raters=self.n_raters)
+
+
 def wider_interval(
     observed: Floats,
-    items: Floats,
-    raters: Floats,
-    single_ratings: Floats,
+    resamples: Resamples,
     *,
-    n_items: Floats,
-    n_raters: Floats,
     level: float,
     bounds: tuple[float, float],
 ) -> Floats:
     """Return the interval that is the wider one on either side, of plain values and of logits.
 
     Near an end of its range a statistic is skewed and the logit's interval holds; where few raters
-    differ from the others the plain one does. Resamples are over (replicate, ...), ``bounds`` are
-    the ends of the range, which the interval keeps. It contains the observed value: where the plain
-    interval is missing, so is the whole one, as that of the logit lies around a value that was
-    moved away from an end.
+    differ from the others the plain one does. ``bounds`` are the ends of the range, which the
+    interval keeps. It contains the observed value: where the plain interval is missing, so is the
+    whole one, as that of the logit lies around a value that was moved away from an end.
     """
     low, high = bounds
-    resamples, number = (items, raters, single_ratings), {"n_items": n_items, "n_raters": n_raters}
     plain, curved = (
-        t_interval(scale(observed), _spread_on(scale, *resamples, **number), level=level)
+        t_interval(scale(observed), resamples.spread_on(scale), level=level)
         for scale in _scales(bounds)
     )
     plain, curved = np.clip(plain, low, high), low + (high - low) / (1.0 + np.exp(-curved))
@@ -174,12 +205,8 @@ def wider_interval(
 
 def lower_tail_p(
     observed: Floats,
-    items: Floats,
-    raters: Floats,
-    single_ratings: Floats,
+    resamples: Resamples,
     *,
-    n_items: Floats,
-    n_raters: Floats,
     value: float,
     bounds: tuple[float, float],
 ) -> Floats:
@@ -190,10 +217,9 @@ def lower_tail_p(
     """
     from scipy.special import stdtr  # noqa: PLC0415 - a quarter of a second to import
 
-    resamples, number = (items, raters, single_ratings), {"n_items": n_items, "n_raters": n_raters}
     p = []
     for scale in _scales(bounds):
-        spread = _spread_on(scale, *resamples, **number)
+        spread = resamples.spread_on(scale)
         p.append(stdtr(spread.freedom, (scale(observed) - scale(np.array(value))) / spread.sd))
     return np.where(np.isnan(p[0]), np.nan, np.fmax(*p))
 
@@ -208,20 +234,6 @@ def _scales(bounds: tuple[float, float]) -> tuple[Scale, Scale]:
         return logits
 
     return lambda x: x, logit
-
-
-def _spread_on(
-    scale: Scale,
-    items: Floats,
-    raters: Floats,
-    single_ratings: Floats,
-    *,
-    n_items: Floats,
-    n_raters: Floats,
-) -> Spread:
-    """The spread of a statistic on a scale, from its resamples."""
-    added = rater_variance(scale(raters), scale(single_ratings), n_raters=n_raters)
-    return combine(scale(items), n_items=n_items, raters=added, n_raters=n_raters)
 
 
 def variance(resampled: Floats) -> Floats:

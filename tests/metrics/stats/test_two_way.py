@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from sharpbayes.metrics.stats.two_way import (
+    Resamples,
     combine,
     lower_tail_p,
     rater_variance,
@@ -38,9 +39,7 @@ def test_the_wider_interval_keeps_the_range(value, low, high):
     draws = [np.clip(value + rng.normal(0, 0.05, 400), low, high) for _ in range(3)]
     bounds = wider_interval(
         np.array(value),
-        *draws,
-        n_items=np.array(50.0),
-        n_raters=np.array(5.0),
+        Resamples(*draws, n_items=np.array(50.0), n_raters=np.array(5.0)),
         level=0.95,
         bounds=(low, high),
     )
@@ -51,11 +50,7 @@ def test_resamples_that_do_not_differ_give_no_interval():
     same = np.zeros((50, 1))
     bounds = wider_interval(
         np.zeros(1),
-        same,
-        same,
-        same,
-        n_items=np.full(1, 50.0),
-        n_raters=np.full(1, 5.0),
+        Resamples(same, same, same, n_items=np.full(1, 50.0), n_raters=np.full(1, 5.0)),
         level=0.95,
         bounds=(0.0, 1.0),
     )
@@ -69,11 +64,7 @@ def test_an_interval_that_would_miss_its_value_is_missing():
     raters[0], ratings[::2] = 0.06, 0.0
     bounds = wider_interval(
         np.array(0.0),
-        np.zeros(500),
-        raters,
-        ratings,
-        n_items=np.array(12.0),
-        n_raters=np.array(25.0),
+        Resamples(np.zeros(500), raters, ratings, n_items=np.array(12.0), n_raters=np.array(25.0)),
         level=0.95,
         bounds=(0.0, 1.0),
     )
@@ -84,13 +75,13 @@ def test_an_interval_that_would_miss_its_value_is_missing():
 def test_the_p_value_is_the_rate_at_which_the_upper_bound_reaches_a_value(observed):
     rng = np.random.default_rng(4)
     draws = [np.clip(observed + rng.normal(0, 0.05, 400), 0, 1) for _ in range(3)]
-    sizes = {"n_items": np.array(50.0), "n_raters": np.array(5.0), "bounds": (0.0, 1.0)}
-    p = float(lower_tail_p(np.array(observed), *draws, **sizes, value=0.5))
-    bounds = wider_interval(np.array(observed), *draws, **sizes, level=1 - 2 * p)
+    resamples = Resamples(*draws, n_items=np.array(50.0), n_raters=np.array(5.0))
+    p = float(lower_tail_p(np.array(observed), resamples, value=0.5, bounds=(0.0, 1.0)))
+    bounds = wider_interval(np.array(observed), resamples, level=1 - 2 * p, bounds=(0.0, 1.0))
     assert bounds[1] == pytest.approx(0.5, abs=0.001)
 
 
 def test_resamples_that_do_not_differ_have_no_p_value():
     same = np.full(50, 0.3)
-    sizes = {"n_items": np.array(50.0), "n_raters": np.array(5.0), "bounds": (0.0, 1.0)}
-    assert np.isnan(lower_tail_p(np.array(0.3), same, same, same, **sizes, value=0.5))
+    resamples = Resamples(same, same, same, n_items=np.array(50.0), n_raters=np.array(5.0))
+    assert np.isnan(lower_tail_p(np.array(0.3), resamples, value=0.5, bounds=(0.0, 1.0)))
