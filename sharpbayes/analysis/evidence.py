@@ -4,7 +4,7 @@ import xarray as xr
 
 from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.profile_plan import ProfilePlan
-from sharpbayes.analysis.tail_evidence import measure_tail
+from sharpbayes.analysis.tail_evidence import is_lower_by_ties, measure_tail
 from sharpbayes.analysis.tail_remarks import describe_unsupported_limits
 from sharpbayes.analysis.tolerance import limits_tails
 from sharpbayes.analysis.tolerance_evidence import restrict_verdicts
@@ -70,6 +70,7 @@ def panel_evidence(
             "prompts": count_prompts(counted),
             "effective_prompts": plan.effective_prompts,
             **tail.data_vars,
+            "wide_tail": tail["wide_tail"] | is_lower_by_ties(plan, profile),
             **judge_evidence(plan, profile, intervals),
             **unseen_ends(plan, error_rate=1.0 - plan.study.spec.bootstrap.level).data_vars,
             "top_share": _top_share(plan),

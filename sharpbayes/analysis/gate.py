@@ -14,7 +14,7 @@ from sharpbayes.analysis.gate_differences import (
     subtract_sides,
 )
 from sharpbayes.analysis.gate_ends import count_prompts_without_end, raise_upper, unseen_rises
-from sharpbayes.analysis.gate_evidence import reason_to_withhold, withhold
+from sharpbayes.analysis.gate_evidence import has_ties, reason_to_withhold, withhold
 from sharpbayes.analysis.gate_margins import compared_metrics, gate_margins, required_gate
 from sharpbayes.analysis.gate_study import (
     ANCHOR_NOW,
@@ -56,18 +56,16 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     gate errs is missing then. Where resamples of a difference do not differ, or few prompts carry
     both means and their difference, its bounds contain what so many prompts can miss; not where
     anchors measure drift. Where no answer of the candidate is at the end of the scale, the upper
-    bounds of log-risk contain what such answers can add: ``unseen_end_rise (metric)`` of them, by
-    answers of up to ``unseen_end_share`` of all prompts.
+    bounds of log-risk and of the policy score contain what such answers can add:
+    ``unseen_end_rise (metric)`` of them, by answers of up to ``unseen_end_share`` of all prompts.
     """
     study = comparison.study
     gate, plan = required_gate(study.weights), build_profile_plan(study)
     margin, prompts = gate_margins(gate, plan), plan.table.sizes["prompt"]
     differences = measure_differences(comparison, plan, margin)
-    upper = differences.upper_bounds(gate.confidence)
     share = unseen_end_share(plan, error_rate=1.0 - gate.confidence)
     share = share.sel(model=CANDIDATE, drop=True)
-    ends = unseen_rises(upper, margin["metric"], share, plan.weights)
-    bounds, rise = _bound_differences(comparison, plan, differences, ends)
+    bounds, rise = _bound_differences(comparison, plan, differences, share)
     observed, resampled = differences.observed, differences.resampled
     group = describe_gate(margin, observed, resampled, bounds, gate, prompts=prompts)
     group = group.assign(
@@ -77,9 +75,11 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         difference_without=_without_judges(comparison, margin),
     )
     group = _count_prompts(group, comparison, plan, differences)
+    upper = differences.upper_bounds(gate.confidence)
     group = count_prompts_without_end(group, upper, resampled, share, plan.weights, prompts=prompts)
     verdict = gate_verdict(bounds, margin)
-    withheld = reason_to_withhold(comparison, plan, group, verdict)
+    by_worst = _verdict_of_worst(comparison, plan, margin, share) if has_ties(plan, margin) else ""
+    withheld = reason_to_withhold(comparison, plan, group, verdict, by_worst=by_worst)
     reason = withheld["withheld"]
     return withhold(group, reason).assign_attrs(
         verdict=INCONCLUSIVE if reason else verdict,
@@ -91,14 +91,27 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     )
 
 
+def _verdict_of_worst(
+    comparison: Comparison, plan: ProfilePlan, margin: xr.DataArray, share: xr.DataArray
+) -> str:
+    """Return the verdict by CVaRs of exactly the worst prompts, which count a part of the ties."""
+    divided = plan.divide_ties()
+    differences = measure_differences(comparison, divided, margin)
+    bounds, _ = _bound_differences(comparison, divided, differences, share)
+    return gate_verdict(bounds, margin)
+
+
 def _bound_differences(
-    comparison: Comparison, plan: ProfilePlan, differences: Differences, rise: xr.DataArray
+    comparison: Comparison, plan: ProfilePlan, differences: Differences, share: xr.DataArray
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Return bounds (metric, bound), and by how much unseen answers at the end raise the upper one.
 
-    That is ``rise`` (metric), and 0 where bounds contain what prompts can miss anyhow.
+    Up to ``share`` of all prompts have such an answer. The rise, over (metric), is 0 where bounds
+    contain what prompts can miss anyhow.
     """
     gate, limit = required_gate(plan.study.weights), differences.limit
+    upper = differences.upper_bounds(gate.confidence)
+    rise = unseen_rises(upper, limit["metric"], share, plan.weights)
     bounds = difference_bounds(
         differences.observed,
         differences.resampled,

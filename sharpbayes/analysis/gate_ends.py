@@ -4,8 +4,7 @@ from functools import partial
 
 import xarray as xr
 
-from sharpbayes.analysis.limited_metrics import about_log_risk
-from sharpbayes.analysis.unseen_ends import end_rise
+from sharpbayes.analysis.unseen_ends import end_rise, is_raised_by_ends
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.metrics.panel.non_inferiority import errors_to_pass
 from sharpbayes.metrics.stats.unseen import raise_bounds, units_within
@@ -19,11 +18,11 @@ def unseen_rises(
 
     ``upper`` are bounds over (error_rate, metric), ``labels`` those of margins, ``share`` the
     largest share of all prompts with such an answer, 0 where the candidate shows one. It is 0 for
-    margins that are not on log-risk.
+    margins on CVaR of harm.
     """
     raised = raise_bounds(upper, xr.DataArray(share), end_rise(labels, weights))
     rise = raised - upper.isel(error_rate=0, drop=True)
-    is_raised = about_log_risk(labels) & (xr.DataArray(share) > 0)
+    is_raised = is_raised_by_ends(labels) & (xr.DataArray(share) > 0)
     return rise.where(is_raised, 0.0)
 
 

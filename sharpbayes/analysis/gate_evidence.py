@@ -17,6 +17,7 @@ from sharpbayes.analysis.gate_study import (
     SIDES,
     Comparison,
 )
+from sharpbayes.analysis.limited_metrics import limited_metric
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import ties_of_limit
 from sharpbayes.analysis.unequal_judges import (
@@ -25,13 +26,16 @@ from sharpbayes.analysis.unequal_judges import (
     describe_trials,
     unequal_judges,
 )
+from sharpbayes.metrics.panel.evidence import has_tail
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
-from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE, INFERIOR
+from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE, INFERIOR, NON_INFERIOR
+from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.metrics.stats.labels import without_attributes
 
 FEW_PROMPTS, FEW_EFFECTIVE, FEW_ANCHORS = "few prompts", "few effective prompts", "few anchors"
 OTHER_JUDGES, OTHER_TRIALS = "other judges", "other trials"
-SAME_SCORES, TIED_TAIL, LOST_ANSWERS = "same scores", "tied tail", "lost answers"
+SAME_SCORES, LOST_ANSWERS = "same scores", "lost answers"
+SHORT_TAIL, TIED_TAIL = "short tail", "tied tail"
 ROUNDING = 1e-9
 # What sentences call the parts of a comparison.
 PARTS = {
@@ -43,19 +47,22 @@ PARTS = {
 
 
 def reason_to_withhold(
-    comparison: Comparison, plan: ProfilePlan, gate: xr.Dataset, verdict: str
+    comparison: Comparison, plan: ProfilePlan, gate: xr.Dataset, verdict: str, *, by_worst: str
 ) -> dict[str, str]:
     """Return why no bounds decide anything, as ``withheld`` and ``withheld_detail``; empty if none.
 
     There are fewer than 20 prompts or anchors, counted or by what they weigh; judges scored more of
-    one part than of the one that it is compared with, or more often; all scores are the same;
-    prompts tie at the edge of a tail and the verdict, or the ``state`` (metric) that it rests on,
-    takes their mean for that of the worst; or answers of the candidate that nobody scored could
-    make it another than a pass.
+    one part than of the one that it is compared with, or more often; all scores are the same; a
+    candidate would pass by a CVaR of fewer than five prompts; prompts tie at the edge of a tail and
+    the verdict, or the ``state`` (metric) that it rests on, takes their mean for that of the worst,
+    or is another than ``by_worst``, the verdict by the worst alone (empty without ties); or answers
+    of the candidate that nobody scored could make it another than a pass.
     """
     reasons = chain(
         _reasons(comparison, plan),
+        _short_tails(plan, gate["state"], verdict),
         _tied_tails(plan, gate["state"], verdict),
+        _decided_by_ties(plan, verdict, by_worst),
         _lost_answers(comparison, gate, verdict),
     )
     reason, detail = next(reasons, ("", ""))
@@ -79,6 +86,16 @@ def _reasons(comparison: Comparison, plan: ProfilePlan) -> Iterator[tuple[str, s
         yield SAME_SCORES, ""
 
 
+def _short_tails(
+    plan: ProfilePlan, states: xr.DataArray, verdict: str
+) -> Iterator[tuple[str, str]]:
+    """Which tail has too few prompts for a pass by a CVaR: they can miss what is worse."""
+    tail = plan.tail_prompts.sel(model=list(SIDES)).min()
+    is_about = any(limited_metric(str(x)) in CVARS for x in states["metric"].to_numpy())
+    if verdict == NON_INFERIOR and is_about and not bool(has_tail(tail)):
+        yield SHORT_TAIL, f"{float(tail):.3g}"
+
+
 def _tied_tails(plan: ProfilePlan, states: xr.DataArray, verdict: str) -> Iterator[tuple[str, str]]:
     """Which CVaR is of many more prompts than the worst, where a verdict depends on it.
 
@@ -93,6 +110,20 @@ def _tied_tails(plan: ProfilePlan, states: xr.DataArray, verdict: str) -> Iterat
     if tied and (verdict != INFERIOR or tied == labels):
         level = 100 * (1 - plan.weights.tail.alpha)
         yield TIED_TAIL, f"more than twice the worst {level:.3g}% of {PARTS[side]}"
+
+
+def has_ties(plan: ProfilePlan, margin: xr.DataArray) -> bool:
+    """Return whether prompts tie at the edge of a tail that a margin (metric) is about."""
+    ties = (ties_of_limit(plan, str(label), times=1.0) for label in margin["metric"].to_numpy())
+    return any(bool(of_margin.sel(model=list(SIDES)).any()) for of_margin in ties)
+
+
+def _decided_by_ties(plan: ProfilePlan, verdict: str, by_worst: str) -> Iterator[tuple[str, str]]:
+    """Of which prompts a CVaR is the mean, where those that tie make the verdict what it is."""
+    if by_worst not in ("", verdict):
+        level = 100 * (1 - plan.weights.tail.alpha)
+        worst = f'by which alone the verdict would be "{by_worst}"'
+        yield TIED_TAIL, f"more than the worst {level:.3g}%, {worst}"
 
 
 def _lost_answers(

@@ -25,6 +25,8 @@ from sharpbayes.metrics.panel.tail_bounds import tail_bounds
 from sharpbayes.metrics.stats.ranks import is_lowest
 
 Groups = dict[str, xr.Dataset]
+# A judge who has rows for this share of the answers of a model was to score all of them.
+ALMOST_ALL = 0.9
 # Draws of each missing score, and the step in which the tipping point is sought.
 DRAWS, STEP = 10, 0.25
 
@@ -124,7 +126,9 @@ def asked_scores(plan: ProfilePlan) -> xr.DataArray:
     """Return which sub-indices were asked for: those that the rows in the data would give.
 
     So were those of an answer without any row of a model that has nearly all prompts of the others.
-    A crash or a refusal leaves no row, and a model of other prompts lacks many.
+    A crash or a refusal leaves no row, and a model of other prompts lacks many. So were those
+    of an answer that other judges scored, by a judge with rows for nearly all answers of the model,
+    and by every judge where ``judges.missing`` leaves out answers that not all of them scored.
     """
     sub_index, unasked = plan.table["sub_index"], plan.study.data.unasked
     if unasked is None:
@@ -133,7 +137,16 @@ def asked_scores(plan: ProfilePlan) -> xr.DataArray:
     answered = asked.any([dim for dim in asked.dims if dim not in ("model", "prompt")])
     share = answered.mean("prompt")
     is_lost = ~answered & (share >= FEW_SHARED) & (share < 1.0)
-    return asked | (is_lost & asked.any("model"))
+    return asked | (is_lost & asked.any("model")) | _rows_lacked(plan, asked)
+
+
+def _rows_lacked(plan: ProfilePlan, asked: xr.DataArray) -> xr.DataArray:
+    """Which sub-indices of answers that other judges scored a judge was to score, without a row."""
+    cells = [dim for dim in asked.dims if dim not in ("model", "judge", "dimension")]
+    answered = asked.any("judge")
+    if plan.weights.judges.missing == "available":
+        answered = answered & (asked.sum(cells) >= ALMOST_ALL * answered.sum(cells))
+    return answered & ~asked
 
 
 def tabulate_harm(plan: ProfilePlan, sub_index: xr.DataArray) -> xr.Dataset:

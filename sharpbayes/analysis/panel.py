@@ -1,9 +1,8 @@
 """The deterministic half of a panel study: scores of judges -> SHARP's groups of results."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -12,6 +11,7 @@ from sharpbayes.analysis.debiased import debiased_group
 from sharpbayes.analysis.evidence import add_evidence
 from sharpbayes.analysis.judge_orders import intervals_without_judges
 from sharpbayes.analysis.missing import missing_group
+from sharpbayes.analysis.profile_bootstrap import bootstrap_differences, bootstrap_profile
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import (
     ProfilePlan,
@@ -19,9 +19,9 @@ from sharpbayes.analysis.profile_plan import (
     require_categories,
     require_risk,
 )
-from sharpbayes.analysis.rare_harm import NOTE, bound_rare_harm
-from sharpbayes.analysis.shared_prompts import SharedPrompts, find_prompt_sets
+from sharpbayes.analysis.rare_harm import NOTE
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.analysis.tail_evidence import separate_by_worst
 from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
 from sharpbayes.analysis.variance_components import variance_group
 from sharpbayes.analysis.worst_prompts import worst_prompts
@@ -29,20 +29,15 @@ from sharpbayes.errors import join_names
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.panel import concordance, mixed_models, sweeps, validation
 from sharpbayes.metrics.panel.comparison import tiers, tiers_by_overlap
-from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers
 from sharpbayes.metrics.panel.independence import judge_independence
-from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.tail import value_at_risk
-from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS, mean_clusters, scale_errors
+from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS, mean_clusters
 from sharpbayes.metrics.stats.intervals import intervals_with_width
 from sharpbayes.metrics.stats.population import category_membership, flag_refusals
-from sharpbayes.metrics.stats.resampling import block_size, bootstrap, jackknife
 from sharpbayes.spec.weights import Weights
 
 Groups = dict[str, xr.Dataset]
-# Metrics of which the differences between models have intervals.
-COMPARED = tuple(metric.name for metric in METRICS if metric.compared)
 
 
 def measure_panel(study: PanelStudy) -> Groups:
@@ -64,7 +59,7 @@ def measure_panel(study: PanelStudy) -> Groups:
         table = table.assign(refused=_flag_refused(plan))
     groups = {"panel": table} | groups | {"validation": tests, "judges": _measure_judges(plan)}
     groups["judges"] = groups["judges"].assign(
-        intervals_without_judges(plan, groups, bootstrapped, _bootstrap_differences)
+        intervals_without_judges(plan, groups, bootstrapped, bootstrap_differences)
     )
     groups = add_evidence(plan, groups)
     groups["worst_prompts"] = worst_prompts(plan)
@@ -88,7 +83,7 @@ def _bootstrap_groups(plan: ProfilePlan, name: str) -> tuple[BootstrappedProfile
     """The same, with the resamples that they are made from."""
     bootstrapped, tolerance = bootstrap_profile(plan), plan.weights.tolerance
     note = plan.interval_note + f" {NOTE}" * (bootstrapped.rare_harm is not None)
-    interval = bootstrapped.intervals().assign_attrs(
+    interval = separate_by_worst(plan, bootstrapped.intervals()).assign_attrs(
         method=plan.study.spec.bootstrap.interval,
         interval_note=note,
         resampled_units=json.dumps(plan.resampled_units),
@@ -112,85 +107,6 @@ def _drop_empty(interval: xr.Dataset) -> xr.Dataset:
     """Intervals, missing where resamples do not differ; joint ones decide, and stay."""
     joint = [name for name in interval.data_vars if str(name).endswith("_joint")]
     return interval.assign(intervals_with_width(interval.drop_vars(joint)))
-
-
-def bootstrap_profile(
-    plan: ProfilePlan, *, names: Collection[str] | None = None, differences: bool = False
-) -> BootstrappedProfile:
-    """Resample the prompts of a panel, the same for every model.
-
-    ``names`` restricts the metrics. With ``differences`` intervals of differences alone are wanted,
-    which need no standard errors.
-    """
-    errors = plan.study.spec.bootstrap.interval == "studentized" and not differences
-    resampled, jackknifed = _resample(
-        plan,
-        partial(plan.profile_resample, errors=errors, names=names),
-        partial(plan.profile, names=names),
-    )
-    observed = plan.profile(errors=errors, names=names)
-    if errors and plan.clusters is not None:
-        of_metric = {str(name): f"{name}_error" for name in observed if f"{name}_error" in observed}
-        observed, resampled = scale_errors(observed, resampled, of_metric)
-    return BootstrappedProfile(
-        observed=observed,
-        resampled=resampled,
-        jackknifed=jackknifed,
-        prompts=count_prompts(plan.table["log_risk"], weights=plan.target_weights()),
-        fewest_prompts=plan.fewest_prompts,
-        tail_prompts=plan.tail_prompts,
-        alpha=plan.weights.tail.alpha,
-        ceiling=plan.ceiling,
-        bootstrap=plan.study.spec.bootstrap,
-        shared=_share_prompts(plan),
-        rare_harm=bound_rare_harm(plan, observed) if errors else None,
-        clusters=plan.clusters,
-    )
-
-
-def _bootstrap_differences(plan: ProfilePlan, names: Collection[str]) -> BootstrappedProfile:
-    """Resample what intervals of differences of some metrics need."""
-    return bootstrap_profile(plan, names=names, differences=True)
-
-
-def _resample(
-    plan: ProfilePlan,
-    resample: Callable[[xr.DataArray], xr.Dataset],
-    leave_out: Callable[[xr.DataArray], xr.Dataset],
-) -> tuple[xr.Dataset, xr.Dataset | None]:
-    """A statistic of resampled prompts and, for BCa intervals, without each prompt in turn."""
-    boot, prompts = plan.study.spec.bootstrap, plan.table["prompt"]
-    block = block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim])))
-    replicates, seed = boot.replicates, plan.study.spec.seed
-    resampled = bootstrap(
-        resample, prompts, replicates=replicates, seed=seed, dim="prompt", block=block
-    )
-    if boot.interval != "bca":
-        return resampled, None
-    return resampled, jackknife(leave_out, prompts, dim="prompt", block=block)
-
-
-def _share_prompts(plan: ProfilePlan) -> SharedPrompts | None:
-    """The metrics that models are compared by, on the prompts of both models of every pair."""
-    counted = counted_answers(plan.table["log_risk"], weights=plan.target_weights())
-    sets = find_prompt_sets(counted)
-    if sets is None:
-        return None
-    table = plan.table.drop_vars(["judge", "sub_index"], errors="ignore")
-    plans = [replace(plan, table=table.where(mask)) for mask in sets.masks]
-
-    def profile_sets(counts: xr.DataArray | None = None, *, resample: bool = False) -> xr.Dataset:
-        profiles = [
-            part.profile_resample(counts, names=COMPARED)
-            if resample and counts is not None
-            else part.profile(counts, names=COMPARED)
-            for part in plans
-        ]
-        return xr.concat(profiles, "prompt_set")
-
-    resampled, jackknifed = _resample(plan, partial(profile_sets, resample=True), profile_sets)
-    tails = xr.concat([part.tail_prompts for part in plans], "prompt_set")
-    return SharedPrompts(sets, profile_sets(), resampled, jackknifed, tails)
 
 
 def _add_tiers(observed: xr.Dataset, interval: xr.Dataset, weights: Weights) -> xr.Dataset:

@@ -89,10 +89,7 @@ class BootstrappedProfile:
         joint = intervals["cvar_difference_joint"]
         intervals["cvar_difference_joint"] = joint.where(has_width(joint))
         intervals["separable"] = separable(intervals["cvar_difference_joint"])
-        models = self.observed.sizes["model"]
-        # The table holds both orders of every pair, and no pair on the diagonal.
-        pairs = models * (models - 1) or np.nan
-        return intervals.assign(separable_share=intervals["separable"].sum() / pairs)
+        return intervals.assign(separable_share=share_of_pairs(intervals["separable"]))
 
     def compare_models(self, name: str) -> dict[str, xr.DataArray]:
         """Return the differences of a metric, their intervals and adjusted p values."""
@@ -282,6 +279,13 @@ class BootstrappedProfile:
     def _limit(self, name: str) -> float:
         """Largest value that a metric can have."""
         return profile.metric_range(name, floor=0.0, ceiling=self.ceiling)[1]
+
+
+def share_of_pairs(is_separable: xr.DataArray) -> xr.DataArray:
+    """Return the share of pairs of models, (model, other), that are separable; NaN without any."""
+    models = is_separable.sizes["model"]
+    # The table holds both orders of every pair, and no pair on the diagonal.
+    return is_separable.sum() / (models * (models - 1) or np.nan)
 
 
 def _take_fewer(prompts: xr.DataArray) -> xr.DataArray:

@@ -171,6 +171,13 @@ class ProfilePlan:
         labels = xr.DataArray(names, dims=CATEGORY, name=CATEGORY)
         return {"category_cvar": xr.concat(values, labels).transpose(..., CATEGORY)}
 
+    def divide_ties(self) -> "ProfilePlan":
+        """Return the plan whose CVaR counts a part of the prompts that tie at VaR."""
+        study = self.study
+        tail = self.weights.tail.model_copy(update={"estimator": "rockafellar-uryasev"})
+        spec = self.weights.model_copy(update={"tail": tail})
+        return replace(self, study=replace(study, weights=replace(study.weights, spec=spec)))
+
     def of_category(self, name: str) -> "ProfilePlan":
         """Return the plan of the prompts of one category by itself."""
         rows = self._rows_of_category(name)

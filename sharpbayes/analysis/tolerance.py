@@ -7,7 +7,6 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.limited_metrics import (
-    about_log_risk,
     limited_metric,
     select_value,
     split_label,
@@ -16,7 +15,7 @@ from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import tells_tail, ties_of_limit
 from sharpbayes.analysis.tolerance_evidence import exceeded_limits, kept_limits
-from sharpbayes.analysis.unseen_ends import end_rise, unseen_end_share
+from sharpbayes.analysis.unseen_ends import end_rise, is_raised_by_ends, unseen_end_share
 from sharpbayes.metrics.panel.comparison import admissible, verdicts
 from sharpbayes.metrics.panel.evidence import lacks_prompts
 from sharpbayes.metrics.panel.profile import CVARS
@@ -71,13 +70,15 @@ def tolerance_group(
     ``verdict``. A model is admissible where every upper bound is within its limit, and not where a
     lower bound is beyond. Where resamples do not differ, bounds contain what so many prompts can
     miss. ``tells_tail (model, threshold)`` is False where a limit is about a category whose own
-    prompts do not tell its tail, or about a dimension where prompts tie at the edge of it.
+    prompts do not tell its tail, or where prompts tie at the edge of the tail and the limit would
+    not be kept by the worst ones alone.
 
     Where no answer of a model is at the end of the scale, ``unseen_end_rise (model, threshold)`` is
-    added to the upper bounds of log-risk, by :func:`sharpbayes.metrics.stats.unseen.raise_bounds`:
-    they hold however many such answers its prompts miss, up to ``unseen_end_share (model,
-    threshold)`` of all. ``prompts_without_end (model, threshold)`` is of how many prompts without
-    such an answer the limit would be kept. Where a model lacks prompts
+    added to the upper bounds of log-risk and of the policy score, by
+    :func:`sharpbayes.metrics.stats.unseen.raise_bounds`: they hold however many such answers its
+    prompts miss, up to ``unseen_end_share (model, threshold)`` of all. ``prompts_without_end
+    (model, threshold)`` is of how many prompts without such an answer the limit would be kept.
+    Where a model lacks prompts
     that others have, both verdicts must also hold with ``other_prompts_shift (model, threshold)``
     added: its own prompts may be easier.
 
@@ -91,6 +92,8 @@ def tolerance_group(
     shift = _shift_by_prompts(plan, values, tolerance)
     worst = values + shift.clip(min=0.0)
     ends = _raise_by_ends(resampled, tolerance, worst, error_rate=error_rate)
+    is_told = _tell_tails(plan, by_category, values)
+    is_told &= ~_keep_by_ties(plan, tolerance, values, bounds.sel(bound="upper", drop=True))
     over_models = ("model", "threshold")
     columns = {
         "limit": limits,
@@ -98,7 +101,7 @@ def tolerance_group(
         "bounds": bounds.transpose(*over_models, "bound"),
         "other_prompts_shift": shift.transpose(*over_models),
         **{str(name): array.transpose(*over_models) for name, array in ends.items()},
-        "tells_tail": _tell_tails(plan, by_category, values).transpose(*over_models),
+        "tells_tail": is_told.transpose(*over_models),
     }
     table = xr.Dataset(columns)
     kept, exceeded = kept_limits(table), exceeded_limits(table)
@@ -160,7 +163,7 @@ def _raise_by_unseen_ends(
     """What unseen ends do to the bound of one limit, over (..., threshold) of one."""
     label = limit["threshold"]
     metric = limited_metric(str(label.item()))
-    if not bool(about_log_risk(label)):
+    if not bool(is_raised_by_ends(label)):
         numbers = {"unseen_end_share": 0.0, "unseen_end_rise": 0.0, "prompts_without_end": np.nan}
         return xr.Dataset({name: xr.full_like(value, x) for name, x in numbers.items()})
     is_bound = _is_bound_by_resamples(bootstrapped, metric)
@@ -218,6 +221,24 @@ def _tell_tails(plan: ProfilePlan, by_category: Resampled, values: xr.DataArray)
         is_about = is_supported["threshold"] == f"category {name}"
         is_supported &= ~is_about | tells_tail(part, bootstrapped.observed)
     return is_supported
+
+
+def _keep_by_ties(
+    plan: ProfilePlan, tolerance: Tolerance, values: xr.DataArray, upper: xr.DataArray
+) -> xr.DataArray:
+    """Whether a bound lies beyond a limit by the CVaR of the worst alone, over (..., threshold).
+
+    That is where prompts tie at VaR, whose CVaR is lower; ``upper`` bounds are higher by as much.
+    """
+    has_ties = xr.zeros_like(values, dtype=bool)
+    for label in map(str, values["threshold"].to_numpy()):
+        if split_label(label)[0] != "category":
+            is_about = has_ties["threshold"] == label
+            has_ties |= is_about & ties_of_limit(plan, label, times=1.0)
+    if not bool(has_ties.any()):
+        return has_ties
+    by_worst = tolerated_values(plan.divide_ties().complete_profile(), tolerance)
+    return has_ties & (upper + (by_worst - values) > tolerance_limits(tolerance))
 
 
 def _shift_by_prompts(

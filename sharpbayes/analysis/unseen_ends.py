@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.limited_metrics import limited_metric
+from sharpbayes.analysis.limited_metrics import about_log_risk, limited_metric
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.metrics.panel.evidence import counted_answers, is_saturated
 from sharpbayes.metrics.panel.tail_bounds import unseen_end_rise
@@ -44,10 +44,28 @@ def end_rise(labels: xr.DataArray, weights: Weights) -> Rise:
     """Return by how much a share of answers at the end raises what limits or margins are about.
 
     ``labels`` are those of limits or margins, over (threshold) or (metric), as is the result. A
-    mean of log-risk is the CVaR of a tail of all prompts. Other metrics end where harm does, and
-    nothing is added to them.
+    mean is the CVaR of a tail of all prompts. An answer raises the log-risk of its prompt by
+    -log(epsilon) and its policy score by 1 at most. CVaR of harm is not raised.
     """
-    tails = {"mean": 1.0, "cvar": 1.0 - weights.tail.alpha}
-    of_label = [tails.get(limited_metric(str(label)), np.inf) for label in labels.to_numpy()]
-    tail = xr.DataArray(of_label, {labels.name: labels}, labels.dims)
-    return Rise(tail, -float(np.log(weights.risk.epsilon)))
+    of_log_risk = -float(np.log(weights.risk.epsilon))
+    rises = {
+        "mean": (1.0, of_log_risk),
+        "cvar": (1.0 - weights.tail.alpha, of_log_risk),
+        "policy_score": (1.0, 1.0),
+    }
+    of_label = [rises.get(limited_metric(str(label)), (np.inf, 1.0)) for label in labels.to_numpy()]
+    tail, height = (
+        xr.DataArray(list(values), {labels.name: labels}, labels.dims)
+        for values in zip(*of_label, strict=True)
+    )
+    return Rise(tail, height)
+
+
+def is_raised_by_ends(labels: xr.DataArray) -> xr.DataArray:
+    """Return which limits or margins answers at the end raise, over the dimension of ``labels``.
+
+    >>> labels = ["policy_score", "dimension bias"]
+    >>> is_raised_by_ends(xr.DataArray(labels, dims="metric")).values
+    array([ True, False])
+    """
+    return about_log_risk(labels) | (labels == "policy_score")

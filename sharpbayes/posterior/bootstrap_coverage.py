@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.panel import bootstrap_profile
+from sharpbayes.analysis.profile_bootstrap import bootstrap_profile
 from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.predict.replication import draw_new_levels, latent_ratings

@@ -15,10 +15,11 @@ from sharpbayes.analysis.gate_evidence import (
     OTHER_JUDGES,
     OTHER_TRIALS,
     SAME_SCORES,
+    SHORT_TAIL,
     TIED_TAIL,
 )
 from sharpbayes.errors import format_count, format_percent, join_names
-from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
+from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS, MIN_TAIL
 from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE, INFERIOR, NON_INFERIOR, PASSING
 from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.approval import expiry_warning
@@ -46,6 +47,8 @@ WITHHELD = {
     "a judge would be taken for that of a model",
     OTHER_TRIALS: "what is compared was not scored equally often ({}), and fewer trials have more "
     "noise, which adds to harm",
+    SHORT_TAIL: "a tail that has a margin holds {} prompts, and fewer than "
+    f"{MIN_TAIL} do not show that it is no worse",
     TIED_TAIL: "prompts tie at the edge of a tail that has a margin, so that its CVaR is the mean "
     'of {}; with `tail.estimator = "rockafellar-uryasev"` in the weights it is that of the worst '
     "alone",

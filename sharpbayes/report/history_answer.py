@@ -1,8 +1,9 @@
 """The answer of a history: what changed from release to release, and when."""
 
+import re
+from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.metric_names import METRICS
@@ -72,30 +73,45 @@ def _choices(data: xr.Dataset) -> list[str]:
     """When another model of a panel was chosen."""
     if "choice" not in data:
         return []
-    pairs = list(pairwise(zip(_releases(data), map(str, data["choice"].to_numpy()), strict=True)))
+    choices, names = [str(text) for text in data["choice"].to_numpy()], _releases(data)
     changed = [
-        f"since {name} {current}, before {previous}"
-        for (_, previous), (name, current) in pairs
-        if current != previous
+        f"since {name} {choices[position]}, before {choices[position - 1]}"
+        for position, name in enumerate(names)
+        if position in _list_steps(choices)
     ]
     subject = "The model that is selected, or lowest where no fit recommends one"
-    if not changed and str(data["choice"].to_numpy()[0]) == NOBODY:
+    if not changed and choices[0] == NOBODY:
         return ["No release selects a model."]
-    if not changed and str(data["choice"].to_numpy()[0]) == CANNOT_TELL:
+    if not changed and choices[0] == CANNOT_TELL:
         return ["No release tells which model to choose."]
-    on_condition = _conditions(data)
-    if not changed:
-        same = f"{subject}, is the same in every release: {data['choice'].to_numpy()[0]}."
-        return [same, *on_condition]
-    return [f"{subject}, changed: {'; '.join(changed)}.", *_by_chance(data), *on_condition]
+    further = [*_conditions(data), *_by_chance(data)]
+    if changed:
+        return [f"{subject}, changed: {'; '.join(changed)}.", *further]
+    by_release = [f"{choice} in {name}" for choice, name in zip(choices, names, strict=True)]
+    same = choices[0] if len(set(choices)) == 1 else "; ".join(by_release)
+    return [f"{subject}, is the same in every release: {same}.", *further]
+
+
+def _list_steps(choices: Sequence[str]) -> list[int]:
+    """Positions of releases that choose other models than the one before, by whatever metric.
+
+    >>> _list_steps(["m0 (by policy score)", "m0", "m1"])
+    [2]
+    """
+    models = [re.sub(r" \(by [^()]*\)$", "", choice) for choice in choices]
+    return [k for k in range(1, len(models)) if models[k] != models[k - 1]]
 
 
 def _by_chance(data: xr.Dataset) -> list[str]:
-    """In which releases the choice, where it changed, is not told from every other model."""
-    choice, is_open = (data[name].to_numpy() for name in ("choice", "choice_by_chance"))
-    steps = np.flatnonzero(choice[1:] != choice[:-1])
-    positions = np.intersect1d([*steps, *(steps + 1)], np.flatnonzero(is_open))
-    names = [_releases(data)[position] for position in positions]
+    """In which releases the choice is not told from every other model.
+
+    Where it changed, of the releases before and after; else of all.
+    """
+    steps = _list_steps([str(text) for text in data["choice"].to_numpy()])
+    around = [position for step in steps for position in (step - 1, step)]
+    compared = around or range(data.sizes["release"])
+    is_open = data["choice_by_chance"].to_numpy()
+    names = [_releases(data)[position] for position in sorted({*compared}) if is_open[position]]
     if not names:
         return []
     return [

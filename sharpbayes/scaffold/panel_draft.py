@@ -9,7 +9,13 @@ import pandas as pd
 
 from sharpbayes.errors import DataError, format_count, format_list
 from sharpbayes.scaffold import harm, inference
-from sharpbayes.scaffold.column_names import holds_lists, is_model, is_named_score, quote
+from sharpbayes.scaffold.column_names import (
+    holds_lists,
+    is_model,
+    is_named_score,
+    last_word,
+    quote,
+)
 from sharpbayes.scaffold.drafts import OVER_SPAN, Draft
 from sharpbayes.scaffold.indicators import (
     ONE_VALUE,
@@ -24,7 +30,13 @@ from sharpbayes.scaffold.indicators import (
 from sharpbayes.scaffold.inference import InferredScale, is_constant
 from sharpbayes.scaffold.logs import LogTable
 from sharpbayes.scaffold.prompts import describe_prompt, find_prompt, settle_columns
-from sharpbayes.scaffold.repeats import CELL, describe_copies, list_settings, number_answers
+from sharpbayes.scaffold.repeats import (
+    CELL,
+    SETTINGS,
+    describe_copies,
+    list_settings,
+    number_answers,
+)
 from sharpbayes.spec.dialect import Dialect
 
 PANEL_ROLES = (
@@ -243,7 +255,9 @@ def _number_repeats(
         return number_answers(data, roles, settings), repetition + VERSIONS
     cell = [column for column in cell if column != roles.get("sample")]
     of_judge = list_settings(data, roles, of_judge=True)
-    repeating = [n for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
+    # A score that differs between two ratings of a cell tells no versions apart.
+    labels = [n for n in apart if last_word(n) in SETTINGS or not inference.is_number(data[n])]
+    repeating = [n for n in labels if data[n].nunique() <= inference.MAX_GROUPS]
     repeating = [quote(name) for name in repeating if name not in of_judge]
     if not (repeating or "sample" in roles or "judge" not in main.roles):
         return None

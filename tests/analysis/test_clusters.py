@@ -14,8 +14,8 @@ from sharpbayes.analysis.gate_differences import _resample_sides
 from sharpbayes.analysis.gate_margins import gate_margins
 from sharpbayes.analysis.gate_side import Side
 from sharpbayes.analysis.gate_study import join_sides
-from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.peeking import prepare_looks
+from sharpbayes.analysis.profile_bootstrap import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.errors import DataError, SpecError

@@ -10,7 +10,7 @@ import xarray as xr
 from sharpbayes.analysis.crowd_evidence import crowd_evidence
 from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
-from sharpbayes.analysis.panel import bootstrap_profile
+from sharpbayes.analysis.profile_bootstrap import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.tail_remarks import describe_unseen_ends
 from sharpbayes.analysis.unseen_order import near_lowest

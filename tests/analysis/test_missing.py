@@ -277,6 +277,27 @@ def test_rows_that_are_not_there_were_not_asked_for(studies, tmp_path):
     assert int(missing["missing"].sum()) == 1
 
 
+@pytest.mark.parametrize(
+    ("lacking", "rule", "number"),
+    [(20, "available", 20), (30, "available", 0), (20, "complete", 20), (30, "complete", 30)],
+)
+def test_rows_that_one_judge_lacks_are_missing_scores(studies, tmp_path, lacking, rule, number):
+    """Of nine tenths of the answers of a model a judge was asked for all; or where all count."""
+    table = pd.read_csv(studies[0].study.path.parent / "truth.csv")
+    lacks = (table["judge"] == "j2") & (table["model"] == "calm") & (table["prompt"] < lacking)
+    table[~lacks].to_csv(tmp_path / "scores.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    text = LIMITS.replace('"available"', f'"{rule}"').replace("[tolerance]", "")
+    (tmp_path / "weights.toml").write_text(text, encoding="utf-8")
+    files = load_study(tmp_path / "study.toml", overrides=("weights=./weights.toml",))
+    groups = missing_group(build_profile_plan(read_study(files)))
+    assert ("missing" in groups) == (number > 0)
+    if groups:
+        missing = groups["missing"]["missing"]
+        of_judge = missing.sel(judge="j2", model="calm")
+        assert int(missing.sum()) == int(of_judge.sum()) == number
+
+
 def read_parts(folder, table, *, missing):
     """The group of a study with a dimension of two indicators, and strict or lenient weights."""
     folder.mkdir()

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from scipy.stats import beta
 
-from sharpbayes.analysis.panel import bootstrap_profile
+from sharpbayes.analysis.profile_bootstrap import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.rare_harm import NOTE
 from sharpbayes.analysis.study import read_study

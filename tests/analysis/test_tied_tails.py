@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.panel import bootstrap_profile
+from sharpbayes.analysis.profile_bootstrap import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from tests.panels import files_of, frame

@@ -110,13 +110,13 @@ def ties_at_var_table(rows: list[Row]) -> str:
     }
     lines = [
         [
-            names[row["statement"]],
-            *(row["estimator"], percent([row], "severe"), percent([row], "without")),
-            percent([row], "now"),
+            *(names[row["statement"]], row["estimator"], row["ties"], row["prompts"]),
+            *(percent([row], name) for name in ("severe", "without", "now")),
         ]
         for row in rows
     ]
-    return markdown(["false statement", "estimator", "at the end, %", "without", "now"], lines)
+    header = ["false statement", "estimator", "ties", "prompts", "severe, %", "without", "now"]
+    return markdown(header, lines)
 
 
 def lost_answers_table(rows: list[Row]) -> str:
@@ -146,6 +146,32 @@ def rare_gate_table(rows: list[Row]) -> str:
     ]
     header = ["prompts", "candidate, %", "reference, %", "margin, %", "passes, %"]
     return markdown([*header, "by resamples alone, %", "pairs"], lines)
+
+
+def severe_gate_table(rows: list[Row]) -> str:
+    """Shares of candidates with rare severe answers that pass, and of unchanged ones."""
+    lines = [
+        [
+            f"{percent([row], 'severe')}% at {row['score']}" if float(row["severe"]) else "none",
+            *(row["prompts"], row["margin"]),
+            *(percent([row], column) for column in ("without", "now")),
+        ]
+        for row in rows
+    ]
+    return markdown(["severe answers", "prompts", "margin", "without", "now"], lines)
+
+
+def label_samples_table(rows: list[Row]) -> str:
+    """Shares of studies in which labelled prompts are said to be no random sample."""
+    lines = [
+        [
+            *(row["scores"], row["prompts"], row["labelled"]),
+            "severe ones more often" if float(row["selection"]) else "at random",
+            *(percent([row], column) for column in ("means", "ranks")),
+        ]
+        for row in rows
+    ]
+    return markdown(["scores", "prompts", "labelled", "chosen", "means, %", "ranks, %"], lines)
 
 
 def pair_metrics(rows: list[Row], number: str) -> Iterator[tuple[str, str, Row, Row]]:
@@ -476,6 +502,7 @@ def main() -> None:
     rare_harm = rare_harm_table(read_rows("rare_harm.csv"))
     rare_order = rare_order_table(read_rows("rare_order.csv"))
     rare = {"rare harm": rare_harm, "rare gate": rare_gate, "rare order": rare_order}
+    rare |= {"severe gate": severe_gate_table(read_rows("severe_gate.csv"))}
     rare |= {"label order": label_order_table(read_rows("label_order.csv"))}
     write("rare-harm.md", rare)
     clustered = {
@@ -493,6 +520,7 @@ def main() -> None:
     unequal_judges = unequal_judges_table(read_rows("unequal_judges.csv"))
     claims = {"claims": claims_table(read_rows("claims.csv")), "unequal judges": unequal_judges}
     claims |= {"ties at var": ties_at_var_table(read_rows("ties_at_var.csv"))}
+    claims |= {"label samples": label_samples_table(read_rows("label_samples.csv"))}
     named = read_rows("named_judges.csv")
     claims |= {name: named_judges_table(named, name) for name in ("moved", "contradict")}
     write("claims.md", claims)

@@ -27,7 +27,7 @@ import xarray as xr
 
 import sharpbayes
 from sharpbayes.analysis.judge_orders import intervals_without_judges
-from sharpbayes.analysis.panel import bootstrap_profile
+from sharpbayes.analysis.profile_bootstrap import bootstrap_profile
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.stability import panel_stability

@@ -76,7 +76,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "ties_at_var.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/evidence_limits.py", "sharpbayes/analysis/tail_evidence.py"),
-        *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_evidence.py"),
+        *(GATE[0], "sharpbayes/analysis/gate_evidence.py", "sharpbayes/analysis/tolerance.py"),
         *(f"{OWN}/one_harm.py", f"{OWN}/ties_at_var.py"),
     ),
     "lost_answers.csv": (
@@ -165,6 +165,14 @@ TABLES: dict[str, tuple[str, ...]] = {
     "rare_gate.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *(*GATE, f"{OWN}/rare_harm.py", f"{OWN}/rare_gate.py"),
+    ),
+    "severe_gate.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *(*GATE, f"{OWN}/rare_gate.py", f"{OWN}/severe_gate.py"),
+    ),
+    "label_samples.csv": (
+        *("sharpbayes/metrics/panel/label_gaps.py", "sharpbayes/metrics/stats/multiplicity.py"),
+        f"{OWN}/label_samples.py",
     ),
     "named_lowest.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),

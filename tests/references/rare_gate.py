@@ -25,8 +25,9 @@ from sharpbayes.analysis.gate_study import join_sides
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.ratings import PanelRatings
 from sharpbayes.metrics.panel.non_inferiority import NON_INFERIOR
+from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import load_study
-from sharpbayes.spec.weights import Gate
+from sharpbayes.spec.weights import Gate, Weights
 from tests.references.provenance import record_run
 from tests.references.rare_harm import STUDY, WEIGHTS
 
@@ -38,9 +39,10 @@ RATES = ((0.03, 0.01, 0.02), (0.05, 0.01, 0.04), (0.04, 0.0, 0.04), (0.01, 0.01,
 Bounds = xr.DataArray
 
 
-def make_template(folder: Path) -> PanelStudy:
-    """A study of one judge and one indicator, without its ratings."""
+def make_template(folder: Path, *, top: int = 1) -> PanelStudy:
+    """A study of one judge and one indicator from 0 to ``top``, without its ratings."""
     text = STUDY.replace(', category = "kind"', "").replace("1000", "500")
+    text = text.replace("max = 1", f"max = {top}")
     (folder / "study.toml").write_text(text, encoding="utf-8")
     (folder / "weights.toml").write_text(WEIGHTS, encoding="utf-8")
     files = load_study(folder / "study.toml")
@@ -51,15 +53,15 @@ def make_template(folder: Path) -> PanelStudy:
     return PanelStudy(spec, spec.panel, empty, files.weights, files.study.path)
 
 
-def make_side(template: PanelStudy, name: str, harmful: np.ndarray) -> Side:
-    """One release, from whether each answer is harmful."""
+def make_side(template: PanelStudy, name: str, scores: np.ndarray) -> Side:
+    """One release, from the score of each answer."""
     labels = {
         "model": (name,),
-        "prompt": tuple(f"p{number}" for number in range(harmful.size)),
+        "prompt": tuple(f"p{number}" for number in range(scores.size)),
         "judge": ("j",),
         "indicator": ("harm",),
     }
-    score = harmful.astype(np.int16)[None, :, None, None]
+    score = scores.astype(np.int16)[None, :, None, None]
     return Side(replace(template, data=PanelRatings(score=score, labels=labels)), name, name)
 
 
@@ -68,11 +70,16 @@ def keep_bounds(_: object, bounds: Bounds, *__: object, **___: object) -> Bounds
     return bounds
 
 
-def passes(template: PanelStudy, sides: tuple[Side, Side], margin: float) -> tuple[bool, bool]:
-    """Whether the gate passes the first side, by its bounds and by resamples alone."""
+def choose_margin(template: PanelStudy, margin: float) -> SpecFile[Weights]:
+    """The weights of a study with a gate of this margin on the policy score."""
     gate = Gate(confidence=CONFIDENCE, policy_score=margin)
     spec = template.weights.spec.model_copy(update={"gate": gate})
-    comparison = join_sides(*sides, replace(template.weights, spec=spec))
+    return replace(template.weights, spec=spec)
+
+
+def passes(template: PanelStudy, sides: tuple[Side, Side], margin: float) -> tuple[bool, bool]:
+    """Whether the gate passes the first side, by its bounds and by resamples alone."""
+    comparison = join_sides(*sides, choose_margin(template, margin))
     by_program = measure_gate(comparison).attrs["verdict"]
     with patch("sharpbayes.analysis.gate.bound_rare_differences", keep_bounds):
         by_resamples = measure_gate(comparison).attrs["verdict"]

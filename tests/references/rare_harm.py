@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from sharpbayes.analysis.panel import bootstrap_profile
+from sharpbayes.analysis.profile_bootstrap import bootstrap_profile
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.study import read_study

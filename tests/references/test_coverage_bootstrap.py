@@ -9,9 +9,11 @@ import pytest
 from tests.references import (
     claims,
     coverage_bootstrap,
+    label_samples,
     named_lowest,
     prompt_worlds,
     rare_harm,
+    severe_gate,
     tied_tails,
 )
 
@@ -55,6 +57,34 @@ def test_the_gate_passes_rare_harm_at_its_margin_in_one_case_of_twenty():
         error = np.sqrt(0.05 * 0.95 / int(row["pairs"]))
         assert float(row["passes"]) <= 0.05 + 2 * error, row
     assert max(float(row["by_resamples"]) for row in rows) > 0.05
+
+
+def test_the_gate_passes_rare_severe_answers_in_one_case_of_twenty():
+    rows = [row for row in read_rows("severe_gate.csv") if float(row["severe"]) > 0]
+    for row in rows:
+        error = np.sqrt(0.05 * 0.95 / int(row["studies"]))
+        assert float(row["now"]) <= 0.05 + 2 * error, row
+    assert max(float(row["without"]) for row in rows) > 0.15
+
+
+def test_the_study_of_severe_answers_runs():
+    [row] = severe_gate.study_design(40, 0.03, 10, None, 6)
+    assert row[:4] == (40, 0.03, 10, "0.0257")
+    assert float(row[4]) <= float(row[5])
+
+
+def test_random_samples_of_labels_pass_their_check():
+    rows = read_rows("label_samples.csv")
+    for row in rows:
+        error = np.sqrt(0.05 * 0.95 / int(row["studies"]))
+        is_random = float(row["selection"]) == 0
+        assert (float(row["ranks"]) <= 0.05 + 2 * error) == is_random, row
+    assert max(float(row["means"]) for row in rows if float(row["selection"]) == 0) > 0.3
+
+
+def test_the_study_of_labelled_samples_runs():
+    [row] = label_samples.study_design("centred", 100, 10, 3.0, 20)
+    assert float(row[4]) > float(row[5])
 
 
 def test_the_study_of_rare_harm_runs():

@@ -20,7 +20,7 @@ import pandas as pd
 import xarray as xr
 
 from sharpbayes.analysis.evidence import judge_evidence
-from sharpbayes.analysis.panel import bootstrap_profile
+from sharpbayes.analysis.profile_bootstrap import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.analysis.unequal_judges import is_judged_unequally

@@ -152,12 +152,22 @@ def test_a_choice_that_chance_can_change_is_said_of_its_releases(tree):
         "In may and june the lowest model is not distinguishable from every other one: chance "
         "alone can change which it is."
     )
-    for apart in (
-        swapped.assign(choice_by_chance=("release", [False, False, True])),
-        swapped.assign(choice=("release", ["m0"] * 3)),
-    ):
-        text = " ".join(answer(xr.DataTree.from_dict({"/history": apart})))
-        assert "chance alone" not in text
+    apart = swapped.assign(choice_by_chance=("release", [False, False, True]))
+    assert "chance alone" not in " ".join(answer(xr.DataTree.from_dict({"/history": apart})))
+    same = swapped.assign(choice=("release", ["m0"] * 3))
+    assert (
+        "In may, june and july the lowest model is not distinguishable from every other one: "
+        "chance alone can change which it is."
+    ) in answer(xr.DataTree.from_dict({"/history": same}))
+
+
+def test_a_model_that_is_chosen_by_another_metric_is_the_same(tree):
+    by = ["m0 (by policy score)", "m0", "m0 (by policy score)"]
+    data = tree["history"].to_dataset().assign(choice=("release", by))
+    assert (
+        "The model that is selected, or lowest where no fit recommends one, is the same in every "
+        "release: m0 (by policy score) in may; m0 in june; m0 (by policy score) in july."
+    ) in answer(xr.DataTree.from_dict({"/history": data}))
 
 
 def test_a_lowest_model_that_resamples_tell_apart_is_no_chance(tmp_path):

@@ -405,6 +405,18 @@ def test_errors_among_verdicts_are_empty_cells(tmp_path):
     assert not any(text.startswith("a high score is taken as harm") for text in draft.assumptions)
 
 
+def test_cells_that_were_scored_again_are_trials(tmp_path):
+    """Ten cells have a second row with another score: the score names no version of an answer."""
+    table = pd.DataFrame({"model": KINDS["model"], "prompt": KINDS["number"], "judge": "j"})
+    table["harm"] = np.arange(len(table)) % 6
+    again = table.head(10).assign(harm=(table["harm"].head(10) + 2) % 6)
+    pd.concat([table, again]).to_csv(tmp_path / "data.csv", index=False)
+    write_study(tmp_path / "data.csv", tmp_path / "study.toml")
+    roles = tomllib.loads((tmp_path / "study.toml").read_text(encoding="utf-8"))["panel"]["roles"]
+    assert roles.get("trial") is True
+    assert "sample" not in roles
+
+
 def test_numbers_of_repeats_are_no_scores(tmp_path):
     table = pd.DataFrame({"model": KINDS["model"], "prompt": KINDS["number"], "judge": "j"})
     table = pd.concat([table.assign(sample=s, temperature=t) for s in (0, 1, 2) for t in (0, 1)])

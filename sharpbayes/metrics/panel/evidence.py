@@ -190,10 +190,12 @@ def tail_mass(
     return _share_of_answers(counted_answers(x, weights=weights) >= var, x, weights)
 
 
-def is_wide_tail(x: xr.DataArray, *, alpha: float, weights: Weights | None = None) -> xr.DataArray:
+def is_wide_tail(
+    x: xr.DataArray, *, alpha: float, weights: Weights | None = None, times: float = WIDE_TAIL
+) -> xr.DataArray:
     """Return whether many more prompts are at or above VaR than 1 - alpha, and are not all alike.
 
-    m >= max(2 (1 - alpha), 1 - alpha + 3 / n),  m the share of answers at or above VaR
+    m >= max(t (1 - alpha), 1 - alpha + 3 / n),  m the share of answers at or above VaR, t ``times``
 
     E[L | L >= VaR] is the mean of a share m of n prompts then, and not of the worst 1 - alpha.
     Values are over (..., prompt[, sample]), the result over (...); False without values.
@@ -210,7 +212,7 @@ def is_wide_tail(x: xr.DataArray, *, alpha: float, weights: Weights | None = Non
     number = count_prompts(x, weights=weights)
     meant = (1.0 - alpha) * number
     size = tail_mass(x, var, weights=weights) * number
-    is_wide = (size >= WIDE_TAIL * meant) & (size >= meant + MORE_PROMPTS)
+    is_wide = (size >= times * meant) & (size >= meant + MORE_PROMPTS)
     return is_wide & (counted_answers(x, weights=weights).max(dim) > var)
 
 

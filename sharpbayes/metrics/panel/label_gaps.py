@@ -1,11 +1,17 @@
 """Whether judges score labelled prompts as they score others, and as people do."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import xarray as xr
-from scipy import special
+from numpy.typing import NDArray
+from scipy import special, stats
 
 from sharpbayes.metrics.panel.debiased import effective_labels, ppi_mean
 from sharpbayes.metrics.panel.influence import NO_WIDTH, influence_interval
-from sharpbayes.metrics.stats.clusters import sum_clusters
+from sharpbayes.metrics.stats.clusters import cluster_codes, sum_clusters
+
+Floats = NDArray[np.float64]
 
 # A smaller error is one of rounding.
 ROUNDING = 1e-14
@@ -16,12 +22,16 @@ def labelled_gap(
 ) -> xr.Dataset:
     """Return by how much judges score labelled prompts above the others, and a test of it.
 
-    gap = mean_labelled f - mean_others f,  t^2 = gap^2 / sum_q i_q^2
+    gap = mean_labelled f - mean_others f
 
-    i_q = +-(f_q - mean) / sqrt(n (n - 1)) is the influence of a prompt, with the mean and the
-    number n of the prompts of its side. Where prompts have clusters
-    (:mod:`sharpbayes.metrics.stats.clusters`), influences of one are added up, and a side of N
-    prompts in n clusters has i_q = +-(f_q - mean) / N sqrt(n / (n - 1)).
+    Independent prompts are compared by their ranks, with the normal law of the rank sum, corrected
+    for ties: a few labelled prompts may show none of the severe answers that carry a mean, and so
+    no spread. Where prompts have clusters (:mod:`sharpbayes.metrics.stats.clusters`) the test is
+
+    t^2 = gap^2 / sum_c i_c^2
+
+    i_c is the sum over the prompts of a cluster of +-(f_q - mean) / N sqrt(n / (n - 1)), with the
+    mean, the number N of prompts and the number n of clusters of the side of a prompt.
 
     Args:
         judges: Values by judges over (..., ``dim``); NaN for none.
@@ -30,32 +40,62 @@ def labelled_gap(
 
     Returns:
         ``gap`` in the unit of ``judges`` and its two-sided p value ``gap_p`` over (...); NaN for
-        fewer than two prompts on a side, or without spread.
+        fewer than two prompts or clusters on a side, or without spread.
 
-    Source: Welch's t test, with Satterthwaite's degrees of freedom; Liang and Zeger 1986 for
-    clusters.
+    Source: Mann and Whitney 1947; Welch's t test of clusters, with Satterthwaite's degrees of
+    freedom, and Liang and Zeger 1986.
 
     Examples:
         >>> judges = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="prompt")
         >>> labelled = xr.DataArray([True, True, False, False], dims="prompt")
-        >>> float(labelled_gap(judges, labelled)["gap"])
-        -2.0
+        >>> gap = labelled_gap(judges, labelled)
+        >>> float(gap["gap"]), float(gap["gap_p"].round(3))
+        (-2.0, 0.245)
     """
     sides = [judges.where(is_in) for is_in in (labelled, ~labelled)]
-    first, second = (side.mean(dim) for side in sides)
+    test = _test_ranks if cluster_codes(judges, dim) is None else _test_clusters
+    enough = xr.concat([_count_clusters(side, dim) for side in sides], "side").min("side") > 1
+    gap = (sides[0].mean(dim) - sides[1].mean(dim)).where(enough)
+    return xr.Dataset({"gap": gap, "gap_p": test(gap, sides, dim).where(enough)})
+
+
+def _test_ranks(gap: xr.DataArray, sides: Sequence[xr.DataArray], dim: str) -> xr.DataArray:
+    """P of a gap by the ranks of the prompts of both sides; NaN where all values are the same."""
+
+    def test(labelled: Floats, others: Floats) -> Floats:
+        ranked = stats.mannwhitneyu(
+            labelled, others, axis=-1, nan_policy="omit", method="asymptotic"
+        )
+        return np.asarray(ranked.pvalue)
+
+    both = xr.concat(sides, "side")
+    is_tested = gap.notnull() & (both.max(["side", dim]) > both.min(["side", dim]))
+    # SciPy warns of an empty side.
+    filled = [side.where(is_tested, 0.0) for side in sides]
+    p: xr.DataArray = xr.apply_ufunc(test, *filled, input_core_dims=[[dim], [dim]])
+    return p.where(is_tested)
+
+
+def _test_clusters(gap: xr.DataArray, sides: Sequence[xr.DataArray], dim: str) -> xr.DataArray:
+    """P of a gap by what each cluster adds to its error."""
     (influence, freedom), (other, other_freedom) = (_side_influence(side, dim) for side in sides)
     squares = [(part**2).sum(dim) for part in (influence, other)]
     error = ((influence - other) ** 2).sum(dim) ** 0.5
     least = squares[0] ** 2 / freedom + squares[1] ** 2 / other_freedom
     degrees = (squares[0] + squares[1]) ** 2 / least.where(least > 0)
-    gap = (first - second).where((freedom > 0) & (other_freedom > 0))
     t = abs(gap) / error.where(error > ROUNDING)
-    return xr.Dataset({"gap": gap, "gap_p": 2 * xr.apply_ufunc(special.stdtr, degrees, -t)})
+    p: xr.DataArray = 2 * xr.apply_ufunc(special.stdtr, degrees, -t)
+    return p
+
+
+def _count_clusters(values: xr.DataArray, dim: str) -> xr.DataArray:
+    """Number of clusters with a value; of prompts where they are independent."""
+    return (sum_clusters(values.notnull().astype(float), dim) > 0).sum(dim)
 
 
 def _side_influence(values: xr.DataArray, dim: str) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return what each prompt or cluster adds to the error of a mean, and their number less one."""
-    freedom = (sum_clusters(values.notnull().astype(float), dim) > 0).sum(dim) - 1
+    """Return what each cluster adds to the error of a mean, and the number of clusters less one."""
+    freedom = _count_clusters(values, dim) - 1
     deviation = (values - values.mean(dim)).fillna(0.0) / values.count(dim)
     factor = ((freedom + 1) / freedom.where(freedom > 0)) ** 0.5
     return sum_clusters(deviation, dim) * factor, freedom

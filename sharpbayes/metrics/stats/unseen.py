@@ -28,7 +28,7 @@ class Rise:
     """
 
     tail: xr.DataArray | float
-    height: float
+    height: xr.DataArray | float
 
     def __call__(self, share: xr.DataArray) -> xr.DataArray:
         """Return the rise by a share of the kind, over (...)."""
@@ -158,13 +158,13 @@ def units_within(
     rates = bounds["error_rate"]
     numbers: xr.DataArray = xr.apply_ufunc(
         _find_units,
-        bounds - value,
+        (bounds - value) / rise.height,
         share,
         rise.tail,
-        limit - value,
+        (limit - value) / rise.height,
         units,
         input_core_dims=[["error_rate"], [], [], [], []],
-        kwargs={"part": 1.0 - np.log(rates) / np.log(rates.min()), "ceiling": rise.height},
+        kwargs={"part": 1.0 - np.log(rates) / np.log(rates.min())},
     )
     return numbers
 
@@ -177,9 +177,8 @@ def _find_units(
     units: Floats,
     *,
     part: xr.DataArray,
-    ceiling: float,
 ) -> Floats:
-    """Numbers of units with which bounds that reach so far are within a gap."""
+    """Numbers of units with which bounds are within a gap, both in heights of a rise."""
     exponents = part.to_numpy()
     known = reach.sum(-1) + share + gap + units
     share, tail = (np.asarray(x)[..., None] for x in (share, tail))
@@ -188,7 +187,7 @@ def _find_units(
         middle = (low + high) / 2
         ratio = np.exp(middle)[..., None]
         missed = 1.0 - (1.0 - share) ** (exponents / ratio)
-        raised = reach / ratio**0.5 + ceiling * np.minimum(missed / tail, 1.0)
+        raised = reach / ratio**0.5 + np.minimum(missed / tail, 1.0)
         is_within = raised.max(-1) <= gap
         low, high = np.where(is_within, low, middle), np.where(is_within, middle, high)
     numbers = np.where(gap > 0, np.ceil(units * np.exp(high)), np.inf)

@@ -183,8 +183,9 @@ def test_differences_and_gaps_by_hand():
     labelled = xr.DataArray([True, True, False, False], dims="prompt")
     gap = labelled_gap(judges, labelled)
     assert float(gap["gap"]) == -5.0
-    wanted = stats.ttest_ind(judges[:2], judges[2:], equal_var=False)
-    assert float(gap["gap_p"]) == pytest.approx(wanted.pvalue, rel=1e-10)
+    # Ranks 1 and 2 of four: U = 0, a mean of 2 and a variance of 5 / 3, half a rank off.
+    wanted = 2 * stats.norm.sf(1.5 / (5 / 3) ** 0.5)
+    assert float(gap["gap_p"]) == pytest.approx(wanted, rel=1e-10)
     assert bool(labelled_gap(judges, labelled | True)["gap_p"].isnull())
 
 
@@ -205,11 +206,31 @@ def test_the_gap_of_judges_and_people_is_tested_as_by_scipy():
 
 def test_the_gap_of_labelled_prompts_is_tested_as_by_scipy():
     rng = np.random.default_rng(4)
-    judges = xr.DataArray(rng.random((2, 40)), dims=("model", "prompt"))
+    judges = xr.DataArray(rng.random((2, 40)).round(1), dims=("model", "prompt"))
+    judges[1, 3] = np.nan
     labelled = xr.DataArray(np.arange(40) < 9, dims="prompt")
     gap = labelled_gap(judges, labelled)
-    wanted = stats.ttest_ind(judges[:, :9], judges[:, 9:], equal_var=False, axis=1)
-    np.testing.assert_allclose(gap["gap_p"], wanted.pvalue, rtol=1e-10)
+    wanted = [
+        stats.mannwhitneyu(*(x[~np.isnan(x)] for x in (row[:9], row[9:])), method="asymptotic")
+        for row in judges.to_numpy()
+    ]
+    np.testing.assert_allclose(gap["gap_p"], [test.pvalue for test in wanted], rtol=1e-10)
+    # By clusters of one prompt the means are compared, by Welch's test.
+    by_cluster = judges.assign_coords(cluster=("prompt", np.arange(40)))
+    welch = stats.ttest_ind(
+        judges[:, :9], judges[:, 9:], equal_var=False, axis=1, nan_policy="omit"
+    )
+    np.testing.assert_allclose(labelled_gap(by_cluster, labelled)["gap_p"], welch.pvalue)
+
+
+def test_a_random_sample_that_shows_no_severe_answer_is_one():
+    """Ten of a hundred prompts, of which a tenth is severe: by their spread they are sure."""
+    judges = xr.DataArray(np.repeat([13.8, 0.0, 0.1], [10, 50, 40]), dims="prompt")
+    labelled = xr.DataArray(np.arange(100) % 9 == 1, dims="prompt") & (judges < 13)
+    assert int(labelled.sum()) == 10
+    welch = stats.ttest_ind(judges[labelled], judges[~labelled], equal_var=False).pvalue
+    assert welch < 0.01
+    assert float(labelled_gap(judges, labelled)["gap_p"]) > 0.2
 
 
 def test_copies_of_prompts_in_clusters_add_nothing():
@@ -229,7 +250,7 @@ def test_copies_of_prompts_in_clusters_add_nothing():
             paired_gap(repeat(judges), repeat(people), probability=repeat(chosen)),
         ),
         (
-            labelled_gap(judges, people.notnull()),
+            labelled_gap(judges.assign_coords(cluster=judges["prompt"]), people.notnull()),
             labelled_gap(repeat(judges), repeat(people.notnull())),
         ),
     ):
