@@ -9,9 +9,11 @@ from scipy.special import bdtrc
 from sharpbayes.analysis.gate_differences import gate_values, subtract_sides
 from sharpbayes.analysis.gate_margins import compared_metrics
 from sharpbayes.analysis.gate_study import CANDIDATE, REFERENCE, Comparison
+from sharpbayes.analysis.indicators import define_sub_indices, normalise_scores
 from sharpbayes.analysis.missing import tabulate_harm
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.metrics.panel.sub_index import sub_indices
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 
 
@@ -31,18 +33,32 @@ def describe_lost_answers(comparison: Comparison, gate: xr.Dataset) -> str:
     upper = gate["bounds"].sel(bound="upper", drop=True)
     if not bool((upper + rise.clip(min=0.0) > gate["margin"]).any()):
         return ""
-    return f"{lost} of {len(comparison.shared) + lost} answers of the candidate and {of_reference}"
+    return f"{_count_lost(comparison)} and {of_reference}"
+
+
+def _count_lost(comparison: Comparison) -> str:
+    """How many answers of the candidate are lost, and whether some have scores of others."""
+    lost, shared = {*comparison.lost[CANDIDATE]}, {*comparison.shared}
+    text = f"{len(lost)} of {len(shared | lost)} answers of the candidate"
+    return f"{text}, or an indicator of them," if shared & lost else text
 
 
 def measure_worst(study: PanelStudy, lost: Sequence[str], margin: xr.DataArray) -> xr.DataArray:
     """Return the differences, over (metric), where lost answers to prompts harm most.
 
-    They have a harm of 1 by the judges and in the dimensions that the reference's are scored by.
+    They have a harm of 1 by the judges and in the indicators that the reference's are scored by,
+    where no judge scored them.
     """
     plan = build_profile_plan(study)
-    sub_index = plan.table["sub_index"]
-    is_lost = (sub_index["model"] == CANDIDATE) & sub_index["prompt"].isin(list(lost))
-    is_asked = sub_index.sel(model=REFERENCE, drop=True).notnull()
-    filled = sub_index.where(~(is_lost & is_asked), 1.0).transpose(*sub_index.dims)
-    worst = replace(plan, table=tabulate_harm(plan, filled))
+    normalised = normalise_scores(study.panel, study.scores)
+    is_lost = (normalised["model"] == CANDIDATE) & normalised["prompt"].isin(list(lost))
+    candidate, reference = (
+        normalised.sel(model=name, drop=True).notnull() for name in (CANDIDATE, REFERENCE)
+    )
+    others = [dim for dim in candidate.dims if dim not in ("prompt", "indicator")]
+    filled = normalised.where(~(is_lost & reference & ~candidate.any(others)), 1.0)
+    definitions = define_sub_indices(study.panel, plan.weights)
+    sub_index = sub_indices(filled, definitions, missing=plan.weights.indicators.missing)
+    ordered = sub_index.transpose(*plan.table["sub_index"].dims)
+    worst = replace(plan, table=tabulate_harm(plan, ordered))
     return subtract_sides(gate_values(worst.profile(names=compared_metrics(margin)), margin))

@@ -4,13 +4,19 @@ from dataclasses import dataclass
 
 import xarray as xr
 
-from sharpbayes.analysis.matched_scores import drop_unscored, list_others
+from sharpbayes.analysis.matched_scores import (
+    drop_unscored,
+    list_common,
+    list_others,
+    tabulate_scored,
+)
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.errors import SpecError, did_you_mean, format_list
+from sharpbayes.metrics.stats.labels import labels_where
 
-# Of the prompts of one side the largest share without an answer of the other that is taken as lost:
-# a study of other prompts lacks more.
+# Of the prompts of one side the largest share without an answer of the other that is taken as lost,
+# or without an indicator: a study of other prompts, or of an indicator of some prompts, lacks more.
 FEW_LOST = 0.2
 
 
@@ -18,13 +24,15 @@ FEW_LOST = 0.2
 class Side:
     """A study, the model of it that is compared, and what errors call it.
 
-    ``unscored`` is the number of its answers that were asked for and that no judge scored.
+    ``unscored`` is the number of its answers that were asked for and that no judge scored,
+    ``missing`` that of sub-indices of single judges that were asked for and are missing.
     """
 
     study: PanelStudy
     model: str
     name: str
     unscored: int = 0
+    missing: int = 0
 
     @property
     def scores(self) -> xr.Dataset:
@@ -44,6 +52,15 @@ class Side:
     def list_lost(self, scores: xr.Dataset, other: xr.Dataset) -> tuple[str, ...]:
         """Return the prompts of the other side's scores to which this side's answer is lost.
 
+        It has no score, or none in an indicator that the other side's answer has.
+        """
+        lost = {*self._list_unscored(scores, other), *self._list_scored_in_part(scores, other)}
+        labels = [str(label) for label in other["prompt"].to_numpy()]
+        return tuple(prompt for prompt in labels if prompt in lost)
+
+    def _list_unscored(self, scores: xr.Dataset, other: xr.Dataset) -> tuple[str, ...]:
+        """Return the prompts to which this side's answer was asked for and has no score.
+
         Rows without a score show it, and where the model has an answer to most of these prompts
         a prompt without any row does: a crash or a refusal leaves none. Else it was not asked.
         """
@@ -54,6 +71,20 @@ class Side:
             return lacking
         known = {str(label) for label in self.study.scores["prompt"].to_numpy()}
         return tuple(prompt for prompt in lacking if self.unscored and prompt in known)
+
+    def _list_scored_in_part(self, scores: xr.Dataset, other: xr.Dataset) -> list[str]:
+        """Return prompts of both whose answer lacks an indicator that was asked for.
+
+        A judge of both sides scored it of the other side's answer, and no judge of this one. It was
+        asked for where most answers have it, or where as many scores are missing.
+        """
+        judges = list_common(other, scores, "judge")
+        compared = other.sel(judge=list(judges)) if judges else other
+        own, others = xr.align(*map(tabulate_scored, (scores, compared)), join="inner")
+        lacking = others & ~own
+        number = lacking.sum("prompt")
+        is_asked = (number <= FEW_LOST * others.sum("prompt")) | (number <= self.missing)
+        return labels_where((lacking & is_asked).any("indicator"))
 
 
 def select_model(study: PanelStudy, name: str | None, *, option: str, path: str) -> str:

@@ -18,6 +18,7 @@ from sharpbayes.analysis.matched_scores import (
     list_others,
     pair_scores,
     select_judges,
+    tabulate_scored,
 )
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.ratings import PanelRatings, read_prompt_columns
@@ -68,11 +69,11 @@ class Comparison:
         one_study: Whether both are models of one study.
         unmatched: Scores of each side that the other lacks in paired prompts, and that are left
             out, by ``candidate``, ``reference``, ``anchors now`` and ``anchors then``.
-        lost: Of paired prompts, those of one side to which the answer of the other is lost, by the
-            side that lacks it.
+        lost: Of paired prompts, those of one side to which the answer of the other is lost, in
+            whole or in an indicator, by the side that lacks it.
         unscored: Answers of the candidate that were asked for and that no judge scored.
-        with_lost: The study with the prompts to which answers of the candidate are lost; None
-            without any.
+        with_lost: The study with the reference's scores to which those of the candidate are lost;
+            None without any.
     """
 
     study: PanelStudy
@@ -132,7 +133,7 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
         shared = _list_labels(parts[CANDIDATE], "prompt")
         alone = {name: list_others(sides[name], "prompt", shared) for name in SIDES}
     lost = _list_lost(sides, candidate, reference) if paired else dict.fromkeys(SIDES, ())
-    with_lost = parts | {REFERENCE: _add_prompts(parts[REFERENCE], unpaired, lost[CANDIDATE])}
+    with_lost = parts | {REFERENCE: _add_lost(parts, unpaired, lost[CANDIDATE])}
     return Comparison(
         study=_join(parts, candidate, reference, weights),
         shared=shared,
@@ -157,13 +158,21 @@ def _list_lost(
     return {CANDIDATE: candidate.list_lost(new, old), REFERENCE: reference.list_lost(old, new)}
 
 
-def _add_prompts(scores: xr.Dataset, source: xr.Dataset, prompts: Sequence[str]) -> xr.Dataset:
-    """Return scores with those of more prompts, taken from their source, where it has them."""
-    added = source.isel(prompt=source["prompt"].isin(list(prompts)).to_numpy())
-    if not added.sizes["prompt"]:
-        return scores
-    both = [scores, added]
-    return xr.concat(both, "prompt", join="outer", fill_value=-1, coords="minimal")
+def _add_lost(
+    parts: Mapping[str, xr.Dataset], unpaired: xr.Dataset, prompts: Sequence[str]
+) -> xr.Dataset:
+    """Return the paired scores of the reference with those that the candidate's answers lack.
+
+    They are taken from the scores before pairing, where no judge scored the candidate's answer.
+    """
+    source = unpaired.isel(prompt=unpaired["prompt"].isin(list(prompts)).to_numpy())
+    is_scored = tabulate_scored(parts[CANDIDATE]).reindex_like(
+        tabulate_scored(source), fill_value=False
+    )
+    added = source["score"].where(~is_scored, -1)
+    bare = [x.reset_coords(drop=True) for x in (parts[REFERENCE]["score"], added)]
+    paired, lost = xr.align(*bare, join="outer", fill_value=-1)
+    return xr.Dataset({"score": paired.where(paired >= 0, lost)})
 
 
 def _list_anchors(again: xr.Dataset | None, previous: xr.Dataset) -> dict[str, xr.Dataset]:

@@ -53,6 +53,12 @@ def _bare(score: xr.DataArray) -> xr.DataArray:
     return score.isel({dim: 0 for dim in ("model", *REPEATED) if dim in score.dims}, drop=True)
 
 
+def tabulate_scored(scores: xr.Dataset) -> xr.DataArray:
+    """Return over (prompt, indicator) whether any judge scored it."""
+    present = scores["score"] >= 0
+    return present.any([dim for dim in present.dims if dim not in ("prompt", "indicator")])
+
+
 def drop_unscored(scores: xr.Dataset) -> xr.Dataset:
     """Return scores without prompts and judges that have none."""
     present = scores["score"] >= 0

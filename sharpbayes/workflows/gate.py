@@ -233,9 +233,10 @@ def _select_side(
 ) -> Side:
     """Return the side of a study that is compared, of which scores can be taken."""
     label = select_model(study, model, option=option, path=name)
-    unscored = 0
+    counts = {}
     if "missing" in results and "unscored" in results["missing"]:
-        unscored = int(results["missing"]["unscored"].sel(model=label))
-    side = Side(study, label, name, unscored)
+        of_model = results["missing"].to_dataset()[["unscored", "missing"]].sel(model=label)
+        counts = {name: int(number) for name, number in of_model.sum().items()}
+    side = Side(study, label, name, **counts)
     _ = side.scores
     return side

@@ -282,16 +282,24 @@ def lose(scores, prompts):
     return without(scores, prompts, slice(None))
 
 
-def compare_lost(template, new, old, *, unscored=0, margin=0.1):
+def lose_indicator(scores, prompts):
+    """Scores of which those of one indicator of some answers are missing."""
+    scores = scores.copy()
+    scores[prompts, ..., 0] = -1
+    return scores
+
+
+def compare_lost(template, new, old, *, remove=lose, margin=0.1, **missing):
     """The comparison of sides that are alike but for their last prompts, and lack some answers."""
     scores = draw_scores(1)
     changed = scores.copy()
     changed[-6:] = np.roll(scores[-6:], 1, axis=0)
-    candidate = make_side(template, {"new": lose(changed, new)})
-    sides = replace(candidate, unscored=unscored), make_side(template, {"old": lose(scores, old)})
+    candidate = make_side(template, {"new": remove(changed, new)})
+    sides = replace(candidate, **missing), make_side(template, {"old": remove(scores, old)})
     return compare(template, *sides, policy_score=margin)
 
 
+@pytest.mark.parametrize(("remove", "margin"), [(lose, 0.1), (lose_indicator, 0.04)])
 @pytest.mark.parametrize(
     ("new", "old", "reason"),
     [
@@ -302,8 +310,10 @@ def compare_lost(template, new, old, *, unscored=0, margin=0.1):
         (slice(0, 0), slice(0, 8), ""),
     ],
 )
-def test_answers_that_a_candidate_lost_beyond_chance_withhold_a_pass(template, new, old, reason):
-    group = measure_gate(compare_lost(template, new, old))
+def test_answers_that_a_candidate_lost_beyond_chance_withhold_a_pass(
+    template, new, old, reason, remove, margin
+):
+    group = measure_gate(compare_lost(template, new, old, remove=remove, margin=margin))
     assert group.attrs["withheld"] == reason
     assert group.attrs["verdict"] == ("not decided" if reason else "at least as safe")
 
@@ -315,6 +325,26 @@ def test_lost_answers_are_counted_on_either_side(template):
     assert detail == "7 of 39 answers of the candidate and 1"
 
 
+def test_answers_without_an_indicator_are_counted_on_either_side(template):
+    parts = {"remove": lose_indicator, "margin": 0.04}
+    comparison = compare_lost(template, slice(0, 7), slice(39, 40), **parts)
+    assert comparison.lost == {CANDIDATE: tuple(f"p{n}" for n in range(7)), REFERENCE: ("p39",)}
+    assert len(comparison.shared) == PROMPTS
+    detail = measure_gate(comparison).attrs["withheld_detail"]
+    assert detail == "7 of 40 answers of the candidate, or an indicator of them, and 1"
+
+
+def test_an_indicator_that_another_judge_alone_scored_is_not_lost(template):
+    """The reference has a third judge, who scores what the two of both leave empty."""
+    scores = draw_scores(1, judges=3)
+    scores[:8, :2, :, 0] = -1
+    sides = (
+        make_side(template, {"new": scores[:, :2]}),
+        make_side(template, {"old": scores}, judges=(*JUDGES, "eve")),
+    )
+    assert compare(template, *sides).lost == {CANDIDATE: (), REFERENCE: ()}
+
+
 @pytest.mark.parametrize(("unscored", "number"), [(0, 0), (12, 12)])
 def test_of_many_answers_without_a_score_those_are_lost_that_were_asked_for(
     template, unscored, number
@@ -324,12 +354,34 @@ def test_of_many_answers_without_a_score_those_are_lost_that_were_asked_for(
     assert (comparison.with_lost is None) == (number == 0)
 
 
-def test_lost_answers_harm_most_where_all_their_scores_are_at_the_end(template):
-    margin = measure_gate(comparison := compare_lost(template, slice(0, 8), slice(0, 0)))["margin"]
+@pytest.mark.parametrize(("missing", "number"), [(0, 0), (11, 0), (12, 12)])
+def test_of_many_answers_without_an_indicator_those_are_lost_that_were_asked_for(
+    template, missing, number
+):
+    lost = slice(0, 12)
+    parts = {"remove": lose_indicator, "missing": missing}
+    comparison = compare_lost(template, lost, slice(0, 0), **parts)
+    assert len(comparison.lost[CANDIDATE]) == number
+
+
+@pytest.mark.parametrize("missing", ["strict", "available"])
+@pytest.mark.parametrize(
+    ("remove", "indicator"), [(lose, slice(None)), (lose_indicator, slice(0, 1))]
+)
+def test_lost_answers_harm_most_where_their_lost_scores_are_at_the_end(
+    template, remove, indicator, missing
+):
+    weights = template.weights.spec
+    spec = weights.model_copy(
+        update={"indicators": weights.indicators.model_copy(update={"missing": missing})}
+    )
+    template = replace(template, weights=replace(template.weights, spec=spec))
+    comparison = compare_lost(template, slice(0, 8), slice(0, 0), remove=remove)
+    margin = measure_gate(comparison)["margin"]
     scores = draw_scores(1)
     worst = scores.copy()
     worst[-6:] = np.roll(scores[-6:], 1, axis=0)
-    worst[:8] = 4
+    worst[:8, ..., indicator] = 4
     complete = make_side(template, {"new": worst}), make_side(template, {"old": scores})
     expected = difference(compare(template, *complete, policy_score=0.1))
     worst = measure_worst(comparison.with_lost, comparison.lost[CANDIDATE], margin)
