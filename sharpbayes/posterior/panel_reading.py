@@ -10,7 +10,12 @@ from sharpbayes.analysis.order_limits import has_order_of_means
 from sharpbayes.analysis.results_view import ResultsView, is_fitted
 from sharpbayes.analysis.unseen_order import near_lowest
 from sharpbayes.metrics.panel.least_numbers import ROUNDING
-from sharpbayes.posterior.claims import carried_statements, has_means, has_other_judges
+from sharpbayes.posterior.claims import (
+    COMPARED,
+    carried_statements,
+    has_means,
+    has_other_judges,
+)
 from sharpbayes.posterior.human_scoring import contradicted_metrics, contradicted_verdicts
 from sharpbayes.posterior.lowest import (
     is_disputed,
@@ -116,12 +121,21 @@ class PanelReading:
     @cached_property
     def near_lowest(self) -> list[str]:
         """Models that lie nearer to the lowest CVaR than answers nobody saw could raise it."""
-        return near_lowest(self.evidence, "cvar")[0] if "evidence" in self.view else []
+        return self._list_near("cvar")
+
+    @cached_property
+    def near_by_scores(self) -> list[str]:
+        """Models that lie nearer to the lowest policy score than such answers could raise it."""
+        return self._list_near("policy_score")
 
     @property
     def rests_on_unseen_ends(self) -> bool:
-        """Whether the weights decide by CVaR, whose order answers nobody saw could change."""
-        return self.criterion == "cvar" and bool(self.near_lowest)
+        """Whether answers nobody saw could change the order that the weights decide by."""
+        return self.criterion in COMPARED and bool(self._list_near(self.criterion))
+
+    def _list_near(self, metric: str) -> list[str]:
+        """Models that lie nearer to the lowest one than answers nobody saw could raise it."""
+        return near_lowest(self.evidence, metric)[0] if "evidence" in self.view else []
 
     @cached_property
     def substitutes(self) -> list[str]:

@@ -80,11 +80,15 @@ def choose_model(results: xr.DataTree) -> str:
 
 
 def rests_on_unseen_ends(results: xr.DataTree, choice: str) -> bool:
-    """Return whether a choice by tail risk could be another one by answers that nobody saw."""
+    """Return whether answers that nobody saw could change a choice by tail risk or policy score."""
     view = ResultsView(results)
     answer = PanelReading(view)
-    is_by_tails = choice == ", ".join(observed_lowest(view, "cvar"))
-    return is_by_tails and len(answer.models) > 1 and answer.has_unseen_order
+    if len(answer.models) == 1:
+        return False
+    if choice == _name_models(observed_lowest(view, "policy_score"), "policy_score"):
+        return bool(answer.near_by_scores)
+    is_by_tails = choice == _name_models(observed_lowest(view, "cvar"), "cvar")
+    return is_by_tails and answer.has_unseen_order
 
 
 def is_not_distinguished(results: xr.DataTree, choice: str) -> bool:

@@ -89,10 +89,10 @@ class Weighting:
 
     @property
     def on_condition(self) -> list[str]:
-        """The chosen models by CVaR that show no answer at the end of the scale, if that counts."""
+        """The chosen models that show no answer at the end of the scale, if that counts."""
         if not PanelReading(self.view).rests_on_unseen_ends:
             return []
-        return [name for name in self.choice if name in observed_lowest(self.view, "cvar")]
+        return [name for name in self.choice if name in observed_lowest(self.view, self.criterion)]
 
     @cached_property
     def verdicts(self) -> xr.DataArray | None:

@@ -45,6 +45,18 @@ def test_a_choice_by_tails_that_unseen_ends_could_change_is_on_condition(results
     assert not rests_on_unseen_ends(known, "b")
 
 
+@pytest.mark.parametrize("results", [panel(), fitted_panel()])
+@pytest.mark.parametrize(("share", "is_open"), [(0.06, True), (0.05, False)])
+def test_a_choice_by_scores_that_unseen_ends_could_change_is_on_condition(results, share, is_open):
+    """c lies 0.05 above b, whose score of 0.05 a share u of such answers raises by 0.95 u."""
+    known = evidence(MODELS, carried=[], companion=True)
+    known = known.assign(unseen_end_share=("model", [0.0, share, 0.0]))
+    known = add(results, evidence=known.assign_attrs(epsilon=1e-6, alpha=0.95))
+    assert choose_model(known) == "b (by policy score)"
+    assert rests_on_unseen_ends(known, "b (by policy score)") == is_open
+    assert not rests_on_unseen_ends(known, "cannot tell")
+
+
 def test_the_only_model_is_chosen():
     assert choose_model(add(panel(cvar=(1.0,)), evidence=evidence("a", carried=[]))) == "a"
 

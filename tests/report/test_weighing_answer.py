@@ -20,7 +20,8 @@ MODELS = ["a", "b", "c"]
 def draws_of(lowest):
     """Draws in which some model is lowest, by its position in each draw."""
     values = 1.0 + (np.arange(3) != np.array(lowest)[:, None])
-    return xr.Dataset({"cvar": (("chain", "draw", "model"), values[None])}, {"model": MODELS})
+    draws = (("chain", "draw", "model"), values[None])
+    return xr.Dataset({"cvar": draws, "policy_score": draws}, {"model": MODELS})
 
 
 def of_fit(lowest, *, carried=ALL, kept=None):
@@ -84,6 +85,23 @@ def test_a_choice_that_unseen_ends_could_change_is_carried_on_that_condition():
     results = weighed(x=with_unseen(of_fit([1, 1, 1, 0]), [0, 0.01, 0]), y=few)
     assert answer(results)[1] == (
         f"The evidence carries that choice under x{condition}; under y it is no recommendation."
+    )
+
+
+@pytest.mark.parametrize(("share", "is_open"), [(0.12, True), (0.08, False)])
+def test_a_choice_by_scores_that_unseen_ends_could_change_is_carried_on_that_condition(
+    share, is_open
+):
+    """b has a policy score of 0.05 and a one of 0.15: a share u of ends would add 0.95 u."""
+    node = with_unseen(of_fit([1, 1, 1, 0]), [0, share, 0])
+    node["decision"].attrs["criterion"] = "policy_score"
+    results = weighed(x=node)
+    results["x"].attrs["weights"] = '[decision]\nby = "policy_score"\n'
+    assert answer(results)[1] == "The evidence carries that choice" + (
+        " only if answers at the end of the scale, of which b shows none, are no more frequent for "
+        "it."
+        if is_open
+        else "."
     )
 
 
