@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates, tabulate_trials
-from sharpbayes.analysis.unequal_judges import count_people
+from sharpbayes.analysis.unequal_judges import count_people, labelled_by_others
 from sharpbayes.data.ratings import Codes, PanelRatings
 from sharpbayes.metrics.panel.comparison import policy_score
 from sharpbayes.metrics.panel.debiased import effective_labels, ppi_cvar, ppi_mean
@@ -43,14 +43,16 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     ``estimate``, ``error`` and ``interval (bound)``; over (estimator, metric, model, other) the
     ``difference`` of two models with ``difference_interval (bound)``; neither estimate nor interval
     leaves the range that its metric can have. Of PPI++ ``difference_p_holm (metric, model, other)``
-    tests the differences, adjusted for all pairs; ``separable`` are those that it distinguishes at
-    the level of the intervals. ``tuning (metric, model)`` is
+    tests the differences, adjusted for all pairs; it is missing where other people labelled both
+    models (:func:`sharpbayes.analysis.unequal_judges.labelled_by_others`). ``separable`` are those
+    that it distinguishes at the level of the intervals. ``tuning (metric, model)`` is
     the weight of the judges; ``labelled`` and ``unlabelled (model)`` count prompts,
     ``effective_labels`` those that count alike, or their clusters; ``unseen_end_share (model)`` is
     the largest share of prompts with an answer that people put at the end of the scale of which the
     labels can show none, 0 where one does. ``raters`` and ``judges`` are the usual numbers of
     people and of judges on a labelled answer, ``people_per_answer (model)`` the harmonic mean of
-    that of people. ``labelled_gap (model)`` is how much more log-risk judges give to labelled
+    that of people, ``people_share (model, rater)`` the share of a person in the labels of a model.
+    ``labelled_gap (model)`` is how much more log-risk judges give to labelled
     prompts, with ``labelled_gap_p`` and, after Holm's correction, ``labelled_gap_p_holm``.
     ``judge_gap (model)`` is how much more harm a judge sees in a labelled
     answer than a person, with ``judge_gap_p_holm``; ``judges_differ`` where that is no chance.
@@ -71,6 +73,8 @@ def debiased_group(plan: ProfilePlan) -> Groups:
     joined["freedom"] = xr.ufuncs.minimum(joined["freedom"], effective - 1)
     units = {} if plan.clusters is None else {"effective_units": "clusters"}
     labelled = by_people["log_risk"].notnull()
+    share = _share_labels(ratings)
+    joined["is_compared"] = ~labelled_by_others(share, effective)
     table = xr.Dataset(
         {
             **_add_intervals(plan, joined, *_metric_range(plan, joined["metric"])),
@@ -81,6 +85,7 @@ def debiased_group(plan: ProfilePlan) -> Groups:
             "unseen_end_share": _share_unseen_ends(plan, by_people["harm"], effective),
             "raters": raters,
             "people_per_answer": count_people(by_people["sub_index"]),
+            "people_share": share,
             **_compare_raters(plan, by_people, probability),
         }
     )
@@ -119,7 +124,8 @@ def _add_intervals(
         difference, pairwise_difference(joined["influence"], "model"), level=level, freedom=both
     )
     largest = highest - lowest
-    corrected = holm_pairs(of_pairs["p"].sel(estimator=PPI, drop=True))
+    p = of_pairs["p"].sel(estimator=PPI, drop=True)
+    corrected = holm_pairs(p.where(joined["is_compared"]))
     return xr.Dataset(
         {
             "estimate": estimate,
@@ -188,6 +194,21 @@ def _number_people(about: dict[str, Codes]) -> tuple[NDArray[np.intp], NDArray[n
     _, first, count = np.unique(pairs // size, return_index=True, return_counts=True)
     place = np.arange(pairs.size) - np.repeat(first, count)
     return place[of_rating], count
+
+
+def _share_labels(ratings: PanelRatings) -> xr.DataArray:
+    """Return the share of each person in the labelled answers of a model, over (model, rater).
+
+    An answer counts once for a person, however many indicators they scored.
+    """
+    models, persons = ratings.labels["model"], ratings.persons
+    answers = np.stack([ratings.people[name] for name in ("model", "rater", "prompt")])
+    model, rater, _ = np.unique(answers, axis=1)
+    count = np.zeros((len(models), len(persons)))
+    np.add.at(count, (model, rater), 1.0)
+    share = count / np.maximum(count.sum(axis=1, keepdims=True), 1.0)
+    labels = {"model": list(models), "rater": list(persons)}
+    return xr.DataArray(share, labels, ("model", "rater"))
 
 
 def _chosen_with(ratings: PanelRatings) -> xr.DataArray | None:

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
+from sharpbayes.errors import join_names
 from sharpbayes.metrics.panel.profile import HEADLINE
+from sharpbayes.metrics.stats.labels import labels_where
 
 # Where a judge scored so much more of the answers of one model than of another, they are not
 # compared: the judge's severity would be taken for the model's. The same holds of the share of its
@@ -14,6 +16,11 @@ UNEQUAL_JUDGES = 0.2
 # Nor where the severity of a judge who scored more of one model moves a difference by so much of
 # its margin: 0.3 standard errors of two models, by which one is falsely lower in 4% and not 2.5%.
 MAX_SHIFT = 0.15
+# Two models are not compared by people's labels where the people who labelled them differ by so
+# many times what people drawn anew for every label would: models of one law, of people whose
+# severity varies as much as that of prompts of a model, are falsely ordered in up to 8% and not 5%.
+# The same people, drawn at random for each label, differ by more in at most 3% of pairs.
+MAX_PEOPLE_GAP = 2.5
 # In what models were judged unequally: by whom, and how often.
 JUDGES, TRIALS = "judges", "trials"
 
@@ -170,6 +177,50 @@ def name_unequal_people(people: xr.DataArray) -> Iterator[str]:
             f"{float(people.min()):.2g}. Pooled scores of several people have less noise, and "
             "noise adds to harm, so that models cannot be compared by people's labels. Let as many "
             "people label every model, or name in `panel.people.raters` those who did."
+        )
+
+
+def labelled_by_others(share: xr.DataArray, labels: xr.DataArray) -> xr.DataArray:
+    """Return which two models are not compared because other people labelled them, (model, other).
+
+    With s_mr the share of person r in the labels of model m, and n_m labels that count alike, the
+    severities of people, of variance v, add v sum_r (s_mr - s_or)^2 to the variance of a difference
+    of two models. Of people who are drawn anew for every label this is v (1 / n_m + 1 / n_o), which
+    intervals over prompts contain. Models are not compared where it is far more:
+
+        sum_r (s_mr - s_or)^2 > 2.5 (1 / n_m + 1 / n_o)
+
+    ``share`` is over (model, rater), ``labels`` over (model).
+
+    >>> share = xr.DataArray([[0.5, 0.5, 0.0], [0.6, 0.4, 0.0], [0.0, 0.0, 1.0]],
+    ...                      {"model": ["a", "b", "c"]}, ("model", "rater"))
+    >>> labelled_by_others(share, xr.DataArray([30, 30, 30], dims="model")).values.tolist()
+    [[False, False, True], [False, False, True], [True, True, False]]
+    """
+    gap = ((share - share.rename(model="other")) ** 2).sum("rater")
+    by_chance = 1.0 / labels.clip(min=1.0)
+    return gap > MAX_PEOPLE_GAP * (by_chance + by_chance.rename(model="other"))
+
+
+def name_other_people(share: xr.DataArray, labels: xr.DataArray, model: str) -> Iterator[str]:
+    """Give a sentence where other people labelled a model than some of the others.
+
+    It names these, and the person who labelled most of one and least of the other. Arguments are
+    those of :func:`labelled_by_others`.
+    """
+    others = labels_where(labelled_by_others(share, labels).sel(model=model, drop=True))
+    if others:
+        gap = abs(share.sel(model=others) - share.sel(model=model, drop=True))
+        person = gap.max("model").idxmax("rater").item()
+        farthest = gap.sel(rater=person).idxmax("model").item()
+        shares = share.sel(rater=[person], model=[model, farthest]).rename(rater="judge")
+        text = "{} gave {:.0%} of the labels of {} and {:.0%} of those of {}"
+        [extremes] = _find_extremes(shares)
+        yield (
+            f"{join_names([model, *others])} were not labelled by the same people: "
+            f"{text.format(*extremes)}. A harsh person makes those models look worse that they "
+            "labelled, so that models cannot be compared by people's labels. Let the same people "
+            "label as many answers of every model, or name in `panel.people.raters` those who did."
         )
 
 

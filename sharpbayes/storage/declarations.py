@@ -16,6 +16,7 @@ VARIABLES = """
   estimator, metric, model, other, bound: number: difference_interval
   metric, model: number: disagree disagree_p_holm tuning
   metric, model, other: number: difference_p_holm separable
+  model, rater: number: people_share
   model: number: effective_labels judge_gap judge_gap_p_holm judges_differ labelled labelled_gap
     labelled_gap_p labelled_gap_p_holm people_per_answer unlabelled unseen_end_share
 /decision

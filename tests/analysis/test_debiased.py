@@ -283,5 +283,6 @@ def test_raters_are_compared_only_where_their_numbers_differ(groups):
 
 def test_results_of_earlier_versions_compare_no_raters(groups):
     earlier = dict.fromkeys(["judge_gap", "people_per_answer", "effective_labels", "separable"])
+    earlier["people_share"] = None
     [sentence] = sentences(groups, **earlier)
     assert sentence.startswith("By people's labels of 30 of 60 prompts m2 is lowest")

@@ -1,11 +1,16 @@
 """People alone, PPI++ and the posterior of people's scores: tables, and sentences of the answer."""
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import xarray as xr
 
 from sharpbayes.analysis.metric_names import METRICS
-from sharpbayes.analysis.unequal_judges import name_unequal_people
+from sharpbayes.analysis.unequal_judges import (
+    labelled_by_others,
+    name_other_people,
+    name_unequal_people,
+)
 from sharpbayes.analysis.unseen_order import describe_near, near_lowest
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.comparison import lowest_models
@@ -57,9 +62,25 @@ def _order(view: View) -> list[Labels]:
 
 
 def _pairs(view: View) -> list[Labels]:
-    """Every two models once."""
+    """Every two models once that the same people labelled."""
     models = [row["model"] for row in _order(view)]
-    return [{"model": a, "other": b} for k, a in enumerate(models) for b in models[k + 1 :]]
+    by_others = _labelled_by_others(view)
+    return [
+        {"model": a, "other": b}
+        for a, b in combinations(models, 2)
+        if not bool(by_others.sel(model=a, other=b))
+    ]
+
+
+def _labelled_by_others(view: View) -> xr.DataArray:
+    """Which two models other people labelled."""
+    return labelled_by_others(_people_share(view), _effective_labels(view))
+
+
+def _has_pairs(view: View) -> bool:
+    """Whether the same people labelled two models."""
+    is_compared = ~_labelled_by_others(view)
+    return int(is_compared.sum()) > is_compared.sizes["model"]  # with itself every model is
 
 
 def estimate_text(row: View) -> str:
@@ -113,9 +134,7 @@ TABLES = (
         title="By people's labels: differences of models, {name}",
         needs=("debiased",),
         repeat=lambda view: _metrics(view)[:2],
-        condition=lambda view: (
-            view.group("debiased").sizes["model"] > 1 and not [*_name_unequal(view)]
-        ),
+        condition=lambda view: _has_pairs(view) and not [*_name_unequal(view)],
         rows=_pairs,
         columns=(
             Column("models", "{model} less {other}"),
@@ -132,7 +151,8 @@ def people_sentences(view: View) -> Iterator[str]:
 
     With fewer labelled prompts of a model than carry a comparison of means they say nothing, and
     with fewer than carry a tail they compare means. Labels of unequal weight count for fewer.
-    Models are not compared where far more people labelled an answer of one than of another.
+    Models are not compared where far more people labelled an answer of one than of another, nor
+    the lowest one where other people labelled it.
     """
     if "debiased" not in view:
         return
@@ -173,6 +193,13 @@ def _name_unequal(view: View) -> Iterator[str]:
         yield from name_unequal_people(view["debiased/people_per_answer"])
 
 
+def _people_share(view: View) -> xr.DataArray:
+    """The share of each person in a model's labels; one person's in results of earlier versions."""
+    if "debiased/people_share" in view:
+        return view["debiased/people_share"]
+    return xr.ones_like(view["debiased/labelled"], dtype=float).expand_dims(rater=["people"])
+
+
 def _lowest_by_labels(view: View) -> Iterator[str]:
     """The model that is lowest by PPI++, with its values and what they assume.
 
@@ -187,6 +214,11 @@ def _lowest_by_labels(view: View) -> Iterator[str]:
     metric = next((name for name, text in near.items() if not text), "policy_score")
     names = lowest_models(ppi.select({"metric": metric})["debiased/estimate"])
     if not names:
+        return
+    if by_others := [
+        *name_other_people(_people_share(view), _effective_labels(view), str(names[0]))
+    ]:
+        yield from by_others
         return
     row = view.select({"metric": metric, "model": names[0]})
     usable = has_converged(view.results)
