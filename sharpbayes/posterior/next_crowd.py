@@ -29,7 +29,14 @@ from sharpbayes.posterior.information import (
     expected_gain,
     unit_share,
 )
-from sharpbayes.posterior.purchase_lists import PurchaseList, judge_list, share_gain, split_draws
+from sharpbayes.posterior.purchase_lists import (
+    PurchaseList,
+    judge_list,
+    may_pay,
+    price_of_longer,
+    share_gain,
+    split_draws,
+)
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.costs import Costs
 
@@ -97,7 +104,10 @@ def plan_crowd_purchases(
     :meth:`PurchaseList.evaluate` has them. Over (pair): ``pair_width``, the width of the interval
     now, and ``pair_width_after``, what the list up to ``best_size`` is expected to leave of it.
     Attributes: ``criterion`` (``hm``), ``expected_loss`` with ``_mcse``, ``open_pairs``, ``pairs``,
-    ``verdict``, ``best_size``, ``loss``, ``unit``, ``left_out``, ``level``.
+    ``verdict``, ``best_size``, ``loss``, ``unit``, ``left_out``, ``longer_may_pay`` as of a panel,
+    ``small_may_pay``, ``level``. What new raters and items tell is a difference of noisy variances,
+    0 where it comes out negative. Where one of them could be worth its price (``small_may_pay``),
+    that no gain is measured is no reason to stop.
 
     ``size_effect`` of HM, over (group, other), is taken from differences; ``loss`` is the price of
     a loss of 1, if any; ``number`` the largest number of purchases.
@@ -118,21 +128,27 @@ def plan_crowd_purchases(
         bought = list(choose_purchases(first, offers.of(halves[0]), number))
     numbers = [purchase.number for purchase in bought]
     listed = PurchaseList(pairs.difference, offers, numbers, halves, gain_of_pairs)
-    curve = listed.evaluate(loss if costs is not None else None)
-    verdict, best = judge_list(curve, is_open=bool(pairs.labels))
+    loss_price = loss if costs is not None else None
+    curve = listed.evaluate(loss_price)
+    loss_now, error = _expect_loss(value, pairs)
     table = _list_purchases(metrics, (cells, kinds), offers, bought)
+    beyond = price_of_longer(table["cost"].to_numpy().tolist(), number)
+    cheapest = min((kind.cost for kind in kinds), default=np.inf)
+    longer_may_pay, small_may_pay = (
+        may_pay(price, loss_now, error, loss_price) for price in (beyond, cheapest)
+    )
+    verdict, best = judge_list(
+        curve, is_open=bool(pairs.labels), others_may_pay=longer_may_pay or small_may_pay
+    )
     table["gain"] = ("purchase", share_gain(curve, bought, best))
     table["narrows"] = ("purchase", _narrowed(pairs, bought))
-    wrong = value.isel(group=0, drop=True).copy(
-        data=np.maximum(0.0, -pairs.difference).sum(1).reshape(value.shape[:2])
-    )
     return (
         table.merge(curve)
         .merge(_pair_widths(metrics, pairs, listed, best))
         .assign_attrs(
             criterion="hm",
-            expected_loss=float(wrong.mean()),
-            expected_loss_mcse=float(monte_carlo_error(wrong)),
+            expected_loss=loss_now,
+            expected_loss_mcse=error,
             open_pairs=len(pairs.labels),
             pairs=total,
             verdict=verdict,
@@ -140,6 +156,8 @@ def plan_crowd_purchases(
             loss=loss or 0.0,
             unit="score" if costs is None else "money",
             left_out=left_out,
+            longer_may_pay=longer_may_pay,
+            small_may_pay=small_may_pay,
             level=metrics.study.spec.bootstrap.level,
         )
     )
@@ -155,6 +173,14 @@ def compared_pairs(metrics: CrowdMetrics) -> list[tuple[int, int]]:
         for a, b in combinations(range(len(known)), 2)
         if known[a] and known[b] and grouping[a] == grouping[b]
     ]
+
+
+def _expect_loss(value: xr.DataArray, pairs: Pairs) -> tuple[float, float]:
+    """The expected loss of calling the higher of every open pair, and its Monte Carlo error."""
+    wrong = value.isel(group=0, drop=True).copy(
+        data=np.maximum(0.0, -pairs.difference).sum(1).reshape(value.shape[:2])
+    )
+    return float(wrong.mean()), float(monte_carlo_error(wrong))
 
 
 def gain_of_pairs(difference: Floats, explained: Floats) -> float:

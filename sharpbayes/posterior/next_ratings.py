@@ -23,7 +23,14 @@ from sharpbayes.posterior.information import (
     unit_share,
 )
 from sharpbayes.posterior.panel import PanelMetrics
-from sharpbayes.posterior.purchase_lists import PurchaseList, judge_list, share_gain, split_draws
+from sharpbayes.posterior.purchase_lists import (
+    PurchaseList,
+    judge_list,
+    may_pay,
+    price_of_longer,
+    share_gain,
+    split_draws,
+)
 from sharpbayes.posterior.purchases import count_study
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.sample_size import larger_studies, thin_draws
@@ -107,8 +114,9 @@ def plan_purchases(
     ``list_net_mcse`` in the unit of money. Attributes: ``chosen``, ``equal_models`` (a JSON list of
     those that equal it in every draw), ``expected_loss`` with ``_mcse``, ``criterion``, ``verdict``
     (``go on``, ``stop``, ``cannot tell``), ``best_size``, ``loss`` (0 where the weights have none),
-    ``unit`` of prices (``money``, ``score``) and ``left_out``, the number of judgements that were
-    not looked at.
+    ``unit`` of prices (``money``, ``score``), ``left_out``, the number of judgements that were not
+    looked at, and ``longer_may_pay``: whether the list is cut at ``number`` and a longer one could
+    be worth its price.
 
     ``number`` is the largest number of purchases. Profile and decision are from the same weights.
     """
@@ -126,19 +134,23 @@ def plan_purchases(
     curve = PurchaseList(choice.difference, offers, numbers, halves, expected_gain).evaluate(loss)
     table = _list_purchases(market, offers, bought)
     chosen = decision.sel(model=choice.chosen)
-    verdict, best = judge_list(curve)
+    loss_now, error = (float(chosen[name]) for name in ("expected_loss", "expected_loss_mcse"))
+    beyond = price_of_longer(table["cost"].to_numpy().tolist(), number)
+    longer_may_pay = may_pay(beyond, loss_now, error, loss)
+    verdict, best = judge_list(curve, others_may_pay=longer_may_pay)
     table["gain"] = ("purchase", share_gain(curve, bought, best))
     return table.merge(curve).assign_attrs(
         chosen=choice.chosen,
         equal_models=json.dumps(choice.equal),
         criterion=weights.decision.by,
-        expected_loss=float(chosen["expected_loss"]),
-        expected_loss_mcse=float(chosen["expected_loss_mcse"]),
+        expected_loss=loss_now,
+        expected_loss_mcse=error,
         verdict=verdict,
         best_size=best,
         loss=weights.decision.loss or 0.0,
         unit="score" if costs is None else "money",
         left_out=left_out,
+        longer_may_pay=longer_may_pay,
     )
 
 

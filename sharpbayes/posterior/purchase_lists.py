@@ -72,12 +72,15 @@ class PurchaseList:
         return xr.Dataset({k: ("size", v) for k, v in curve.items()}, {"size": sizes})
 
 
-def judge_list(curve: xr.Dataset, *, is_open: bool = True) -> tuple[str, int]:
+def judge_list(
+    curve: xr.Dataset, *, is_open: bool = True, others_may_pay: bool = False
+) -> tuple[str, int]:
     """Return whether to go on, by the net gains of a list, and how many purchases are worth most.
 
     Going on needs a net gain above 2 Monte Carlo errors, stopping none above -2 at any number. With
     no gain at all it is ``stop``, whatever it costs, and without net gains it is ``cannot tell``.
-    An empty list tells nothing of an open question.
+    An empty list tells nothing of an open question. Where purchases that the list does not judge
+    may be worth their price (``others_may_pay``), ``stop`` becomes ``cannot tell``.
 
     Only numbers with a gain above 2 Monte Carlo errors are named: of them the one with the highest
     net gain, without net gains the largest, because more purchases gain more. It is 0 where no
@@ -92,20 +95,45 @@ def judge_list(curve: xr.Dataset, *, is_open: bool = True) -> tuple[str, int]:
     """
     if not curve.sizes["size"]:
         return UNDECIDED if is_open else STOP, 0
+    stop = UNDECIDED if others_may_pay else STOP
     if not bool((curve["list_gain"] > 0).any()):
-        return STOP, 0
+        return stop, 0
     # The best of several noisy gains is too high: a gain counts where it exceeds its errors.
     shown = curve.isel(size=(curve["list_gain"] > ERRORS * curve["list_gain_mcse"]).to_numpy())
     sizes = shown["size"].to_numpy()
     if "list_net" not in curve:
         return UNDECIDED, int(np.max(sizes, initial=0))
     net, error = curve["list_net"], ERRORS * curve["list_net_mcse"]
-    verdict = STOP if bool((net + error <= 0).all()) else UNDECIDED
+    verdict = stop if bool((net + error <= 0).all()) else UNDECIDED
     if not sizes.size:
         return verdict, 0
     best = shown.isel(size=int(shown["list_net"].to_numpy().argmax()))
     goes_on = bool(best["list_net"] > ERRORS * best["list_net_mcse"])
     return GO_ON if goes_on else verdict, int(best["size"])
+
+
+def may_pay(price: float, expected_loss: float, error: float, loss: float | None) -> bool:
+    """Return whether purchases of at least a price could be worth it.
+
+    No purchases gain more than the expected loss, which has a Monte Carlo error. Without the price
+    of a loss any gain could be worth it.
+
+    >>> may_pay(50.0, 0.1, 0.01, 1000.0), may_pay(50.0, 0.1, 0.01, 100.0)
+    (True, False)
+    >>> may_pay(50.0, 0.1, 0.01, None), may_pay(50.0, 0.0, 0.0, None)
+    (True, False)
+    """
+    most = expected_loss + ERRORS * error
+    return most > 0 and np.isfinite(price) and (loss is None or loss * most > price)
+
+
+def price_of_longer(costs: Sequence[float], number: int) -> float:
+    """Return what every longer list costs at least: infinity where a list was not cut at a number.
+
+    >>> price_of_longer([1.0, 2.0], 2), price_of_longer([1.0, 2.0], 3)
+    (3.0, inf)
+    """
+    return sum(costs) if len(costs) >= number else np.inf
 
 
 def share_gain(curve: xr.Dataset, bought: Sequence[Purchase], best: int) -> Floats:

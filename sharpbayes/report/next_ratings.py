@@ -45,6 +45,10 @@ RATED = "rated_"
 # What no observed rating tells, so that a certainty depends on the fitted model.
 ASSUMED_OF_PANEL = "what the fitted model assumes of answers more severe than these prompts show"
 ASSUMED_OF_CROWD = "what the fitted model assumes of raters who were not asked"
+SMALL_GAINS = (
+    "What new raters and items tell is measured with an error, so that a gain that is worth its "
+    "price may be missed."
+)
 PRICE_OF_LOSS = "Write what it costs into the weights, as `loss` of the table [decision]"
 CENT = 0.01
 
@@ -55,6 +59,7 @@ def next_answer(results: xr.DataTree) -> list[str]:
     return [
         _verdict(group),
         *json.loads(group.attrs.get("limits", "[]")),
+        *_missed_gain(group),
         *_narrowing(group),
         *_break_even(group),
         *_without_prices(group),
@@ -217,7 +222,13 @@ def _verdict(group: xr.Dataset) -> str:
         if attrs["verdict"] == "go on"
         else ", the largest of all lengths with a gain that is shown"
     )
-    return f"{words[attrs['verdict']]}: {current_loss}; {bought}, {net}{best}."
+    more = _longer(group) if attrs["verdict"] == "cannot tell" else ""
+    return f"{words[attrs['verdict']]}: {current_loss}; {bought}, {net}{best}{more}."
+
+
+def _longer(group: xr.Dataset) -> str:
+    """Which option looks at longer lists, where one could be worth its price."""
+    return " (`--count` looks at more)" * bool(group.attrs["longer_may_pay"])
 
 
 def _no_gain(group: xr.Dataset) -> str:
@@ -227,10 +238,9 @@ def _no_gain(group: xr.Dataset) -> str:
         return _unshown_gain(group)
     if purchases == 1:
         change = "lower it" if loss else "change that"
-        return f"the one purchase that was looked at does not {change}"
+        return f"the one purchase that was looked at does not {change}{_longer(group)}"
     changes = "lowers it" if loss else "changes that"
-    more = "" if group.attrs["verdict"] == "stop" else " (`--count` looks at more)"
-    return f"no number of the {purchases} purchases that were looked at {changes}{more}"
+    return f"no number of the {purchases} purchases that were looked at {changes}{_longer(group)}"
 
 
 def _unshown_gain(group: xr.Dataset) -> str:
@@ -240,7 +250,7 @@ def _unshown_gain(group: xr.Dataset) -> str:
     text = f"no gain of {purchases} looked at is shown: none exceeds two Monte Carlo errors"
     if group.attrs["verdict"] == "stop":
         return f"{text}, nor would one two errors higher be worth its price"
-    return f"{text} (`--count` looks at more)"
+    return f"{text}{_longer(group)}"
 
 
 def _verdict_without_list(group: xr.Dataset, current_loss: str) -> str:
@@ -251,11 +261,20 @@ def _verdict_without_list(group: xr.Dataset, current_loss: str) -> str:
     reason = f", and {_no_gain(group)}" if is_open else ""
     if group.attrs["verdict"] == "stop":
         return f"Stop: {current_loss}{reason}."
-    if "basis" not in group.attrs and lists_gain(group):
+    others_may_pay = group.attrs["longer_may_pay"] or group.attrs.get("small_may_pay", False)
+    if "basis" not in group.attrs and (lists_gain(group) or others_may_pay):
         return f"Cannot tell: {current_loss}{reason}."
     basis = group.attrs.get("basis", ASSUMED_OF_CROWD if _is_crowd(group) else ASSUMED_OF_PANEL)
     dependence = f" That depends on {basis}." * bool(basis)
     return f"Cannot tell: by the fitted model {current_loss}{reason}.{dependence}"
+
+
+def _missed_gain(group: xr.Dataset) -> Iterator[str]:
+    """That a small gain may be missed, where a crowd could stop without it."""
+    is_priced = "list_net" in group or not int(group.attrs["best_size"])
+    is_open = group.attrs["verdict"] == "cannot tell" and bool(group.sizes["purchase"])
+    if is_open and is_priced and group.attrs.get("small_may_pay"):
+        yield SMALL_GAINS
 
 
 def _narrowing(group: xr.Dataset) -> Iterator[str]:

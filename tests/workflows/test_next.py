@@ -85,6 +85,15 @@ def test_net_gains_decide_between_going_on_and_stopping():
     assert judge_list(curve(list_gain=[0.0, 0.0])) == ("stop", 0)
 
 
+def test_purchases_that_no_list_judges_are_no_reason_to_stop():
+    gain = {"list_gain": [0.1, 0.2], "list_gain_mcse": [0.0, 0.0], "list_net_mcse": [1.0, 1.0]}
+    dear, worth = (curve(list_net=net, **gain) for net in ([-3.0, -9.0], [-9.0, 3.0]))
+    assert judge_list(dear, others_may_pay=True) == ("cannot tell", 1)
+    assert judge_list(worth, others_may_pay=True) == ("go on", 9)
+    without = curve(list_gain=[0.0, 0.0])
+    assert judge_list(without, others_may_pay=True) == ("cannot tell", 0)
+
+
 def test_the_best_of_noisy_gains_is_not_named():
     def judged(gains, errors, **net):
         return judge_list(curve(list_gain=gains, list_gain_mcse=errors, **net))
@@ -119,20 +128,52 @@ def test_a_gain_that_noise_makes_is_not_shown(plan):
     assert changed(plan, verdict="stop", **noise) == [
         f"Stop: {now}, {shown} Carlo errors, nor would one two errors higher be worth its price."
     ]
+    assert changed(plan, verdict="cannot tell", longer_may_pay=False, **noise) == [
+        f"Cannot tell: {now}, {shown} Carlo errors."
+    ]
 
 
 def test_a_certainty_that_depends_on_the_fitted_model_says_on_what(plan):
-    facts = {"list_gain": 0.0, "list_gain_mcse": 0.0, "best_size": 0}
+    facts = {"list_gain": 0.0, "list_gain_mcse": 0.0, "best_size": 0, "longer_may_pay": False}
     assert changed(plan, verdict="cannot tell", **facts) == [
         "Cannot tell: by the fitted model the choice of aster has an expected loss of 0.50 (Monte "
         "Carlo error 0.05) nats of CVaR, and no number of the 200 purchases that were looked at "
-        "lowers it (`--count` looks at more). That depends on what the fitted model assumes of "
-        "answers more severe than these prompts show."
+        "lowers it. That depends on what the fitted model assumes of answers more severe than "
+        "these prompts show."
     ]
     at_end = plan.copy()
     at_end["next"].attrs["basis"] = ""
     [at_ceiling] = changed(at_end, verdict="cannot tell", **facts)
-    assert at_ceiling.endswith("lowers it (`--count` looks at more).")
+    assert at_ceiling.endswith(" purchases that were looked at lowers it.")
+
+
+def test_a_list_that_was_cut_says_which_option_looks_at_more(plan):
+    none = {"verdict": "cannot tell", "list_gain": 0.0, "best_size": 0}
+    now = "the choice of aster has an expected loss of 0.50 (Monte Carlo error 0.05) nats of CVaR"
+    looked = "purchases that were looked at lowers it (`--count` looks at more)."
+    assert changed(plan, **none) == [f"Cannot tell: {now}, and no number of the 200 {looked}"]
+    one = plan.copy()
+    one["next"] = one["next"].to_dataset().isel(purchase=[0])
+    assert changed(one, **none) == [
+        f"Cannot tell: {now}, and the one purchase that was looked at does not lower it (`--count` "
+        "looks at more)."
+    ]
+    net = {"list_net": ("size", np.full(8, -5.0)), "list_net_mcse": ("size", np.full(8, 0.5))}
+    dear = plan.copy()
+    dear["next"] = dear["next"].to_dataset().assign(net)
+    gain = {"list_gain": 0.02, "list_gain_mcse": 0.001, "list_cost": 7.0, "best_size": 10}
+    assert changed(dear, verdict="cannot tell", **gain) == [
+        f"Cannot tell: {now}; the next 10 purchases lower it by 0.020 (Monte Carlo error 0.001) "
+        "for 7.00 units of money, a net gain of \u22125.00 (Monte Carlo error 0.50) units of "
+        "money, the largest of all lengths with a gain that is shown (`--count` looks at more)."
+    ]
+
+
+def test_a_list_that_was_cut_stops_only_where_no_longer_one_can_pay(fitted):
+    """The one purchase is not worth its price; an expected loss of 0.2 could be worth more."""
+    for loss, verdict in ((1.0, "cannot tell"), (0.1, "stop")):
+        attrs = priced(fitted, loss, number=1)["next"].attrs
+        assert (attrs["verdict"], attrs["longer_may_pay"]) == (verdict, verdict != "stop")
 
 
 def test_the_list_has_the_columns_of_the_user(plan):
@@ -220,7 +261,7 @@ def test_a_loss_below_what_decimals_show_is_not_written_as_zero(plan):
 
 
 def test_an_answer_without_a_gain(plan):
-    none = {"best_size": 0, "verdict": "stop", "list_gain": 0.0}
+    none = {"best_size": 0, "verdict": "stop", "list_gain": 0.0, "longer_may_pay": False}
     assert changed(plan, **none) == [
         "Stop: the choice of aster has an expected loss of 0.50 (Monte Carlo error 0.05) nats of "
         "CVaR, and no number of the 200 purchases that were looked at lowers it."
@@ -270,12 +311,12 @@ def test_the_table_counts_what_it_leaves_out(plan):
     )
 
 
-def priced(fitted, loss, failed=()):
+def priced(fitted, loss, failed=(), number=LONG):
     """The plan of results whose weights have the price of a loss, of which some checks failed."""
     tree = close(fitted)
     tree.attrs["weights"] += LOSS.format(loss)
     tree["predictive_checks"].attrs["failed_checks"] = json.dumps(failed)
-    return plan_next(tree, costs=PRICES, number=LONG)
+    return plan_next(tree, costs=PRICES, number=number)
 
 
 def test_ratings_that_cost_more_than_any_loss_are_not_bought(fitted):

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from sharpbayes.cli.commands import app
 from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import SpecError
+from sharpbayes.posterior import next_crowd
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.next_crowd import plan_crowd_purchases
 from sharpbayes.report.next_ratings import next_answer, next_document, next_file, next_rows
@@ -177,6 +178,7 @@ def test_ratings_of_present_raters_are_offered_where_they_are_missing(fitted):
 
 def test_an_answer_where_no_pair_is_open(plan):
     facts = {"open_pairs": 0, "best_size": 0, "verdict": "stop", "limits": "[]", "left_out": 0}
+    facts |= {"longer_may_pay": False, "small_may_pay": False}
     group = plan["next"].to_dataset().isel(purchase=[], size=[], pair=[]).assign_attrs(facts)
     tree = xr.DataTree.from_dict({"/next": group})
     assert next_answer(tree) == ["Stop: none of the 19 pairs of groups is open."]
@@ -185,6 +187,37 @@ def test_an_answer_where_no_pair_is_open(plan):
         "Cannot tell: by the fitted model the one pair of groups is not open. That depends on "
         "what the fitted model assumes of raters who were not asked."
     ]
+
+
+def test_a_gain_that_may_be_missed_is_no_reason_to_stop(fitted, monkeypatch):
+    study, draws = read_fit(fitted, read_fit_files(fitted, None))
+    measured = next_crowd._unit_variances
+
+    def miss(*args):
+        return [0.0 * variances for variances in measured(*args)]
+
+    monkeypatch.setattr(next_crowd, "_unit_variances", miss)
+    answers = []
+    for loss, number in ((1e3, 3), (1e3, 500), (1e-6, 3)):
+        group = plan_crowd_purchases(
+            CrowdMetrics(study), draws, costs=Costs(**PRICES), loss=loss, number=number
+        )
+        answers.append(next_answer(xr.DataTree.from_dict({"/next": group})))
+    missed = (
+        "What new raters and items tell is measured with an error, so that a gain that is worth "
+        "its price may be missed."
+    )
+    looked = "(HM), and no number of the {} purchases that were looked at lowers it"
+    for (first, second), end in zip(
+        answers[:2],
+        (f"{looked.format(3)} (`--count` looks at more).", f"{looked.format(500)}."),
+        strict=True,
+    ):
+        assert first.startswith("Cannot tell: ")
+        assert first.endswith(end)
+        assert second == missed
+    [stopped] = answers[2]
+    assert stopped.startswith("Stop: ")
 
 
 def test_what_is_refused(fitted, shared_results):
