@@ -1,5 +1,6 @@
 """By which metric the answer of a panel is read, and which models it names."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -136,6 +137,12 @@ class PanelReading:
     def _list_near(self, metric: str) -> list[str]:
         """Models that lie nearer to the lowest one than answers nobody saw could raise it."""
         return near_lowest(self.evidence, metric)[0] if "evidence" in self.view else []
+
+    def on_condition(self, models: Sequence[str]) -> list[str]:
+        """Return the chosen models whose choice answers that nobody saw could change."""
+        if not self.rests_on_unseen_ends:
+            return []
+        return [name for name in models if name in observed_lowest(self.view, "cvar")]
 
     @cached_property
     def substitutes(self) -> list[str]:

@@ -54,6 +54,17 @@ def restrict_by_evidence(
     return plan.assign_attrs(limits=json.dumps(limits[:1]), verdict=verdict)
 
 
+def restrict_by_unseen_ends(plan: xr.Dataset, condition: str) -> xr.Dataset:
+    """Return the plan of a panel with the condition on which its choice by CVaR stands.
+
+    Answers at the end of the scale that nobody saw could change the choice. That a fit is sure, or
+    expects a gain below its price, is then no reason to stop.
+    """
+    limits = [*json.loads(plan.attrs.get("limits", "[]")), condition]
+    verdict = UNDECIDED if plan.attrs["verdict"] == STOP else plan.attrs["verdict"]
+    return plan.assign_attrs(limits=json.dumps(limits), verdict=verdict)
+
+
 def _is_at_ceiling(evidence: xr.Dataset, profile: xr.Dataset) -> bool:
     """Whether CVaR of every model is as high as it can be in every draw: none is more severe."""
     if "ceiling" not in evidence:

@@ -20,12 +20,15 @@ from sharpbayes.posterior.decision import eligible_models
 from sharpbayes.posterior.next_crowd import compared_pairs, plan_crowd_purchases
 from sharpbayes.posterior.next_ratings import plan_purchases
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
+from sharpbayes.posterior.panel_reading import PanelReading
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.stopping import (
     restrict_by_contradictions,
     restrict_by_evidence,
     restrict_by_few_raters,
+    restrict_by_unseen_ends,
 )
+from sharpbayes.report.claims import IF_SCORES_TELL
 from sharpbayes.report.contradictions import list_contradictions
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.spec.costs import PRICES, Costs
@@ -111,9 +114,14 @@ def _plan_panel(
     group = plan_purchases(metrics, draws, profile, choice, costs=prices, number=number)
     roles = study.panel.roles
     columns = {f"{name}_column": getattr(roles, name) for name in ("model", "prompt", "judge")}
+    view = View(results)
     restricted = restrict_by_evidence(
-        group, _read_evidence(results), profile, tells_means=has_means(View(results))
+        group, _read_evidence(results), profile, tells_means=has_means(view)
     )
+    reading, chosen = PanelReading(view), group.attrs["chosen"]
+    if "lowest" in reading.carried and reading.on_condition([chosen]):
+        condition = f"The choice of {chosen} holds only {IF_SCORES_TELL}."
+        restricted = restrict_by_unseen_ends(restricted, condition)
     return restricted.assign_attrs(columns)
 
 

@@ -9,6 +9,7 @@ from sharpbayes.posterior.stopping import (
     restrict_by_contradictions,
     restrict_by_evidence,
     restrict_by_few_raters,
+    restrict_by_unseen_ends,
 )
 
 MISFIT = [Contradiction.MISFIT]
@@ -86,6 +87,14 @@ def test_what_contradicts_the_fit_is_no_reason_to_stop():
     other = xr.Dataset(attrs={"verdict": "cannot tell", "basis": "who judged which model"})
     attrs = restrict_by_contradictions(other, MISFIT, ["It is."]).attrs
     assert attrs["basis"] == "who judged which model"
+
+
+def test_answers_that_nobody_saw_are_no_reason_to_stop():
+    for verdict, restricted in (("stop", "cannot tell"), ("go on", "go on"), ("cannot tell",) * 2):
+        plan = xr.Dataset(attrs={"verdict": verdict, "limits": '["Few."]'})
+        attrs = restrict_by_unseen_ends(plan, "Only if.").attrs
+        assert attrs["verdict"] == restricted
+        assert json.loads(attrs["limits"]) == ["Few.", "Only if."]
 
 
 def test_few_raters_are_no_reason_to_stop():

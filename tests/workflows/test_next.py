@@ -37,6 +37,10 @@ SHORT_TAIL = (
     "lowest CVaR 95. An alpha of 0.66 would leave ten prompts in the tail; 100 prompts would leave "
     "five at 0.95; the policy score can be compared."
 )
+ON_CONDITION = (
+    "The choice of aster holds only if answers at the end of the scale, of which it shows none, "
+    "are as frequent as its other scores let expect."
+)
 
 
 @pytest.fixture(scope="module")
@@ -333,6 +337,20 @@ def test_ratings_that_cost_more_than_any_loss_are_not_bought(fitted):
     assert len(document["next"]) == LONG
 
 
+@pytest.mark.parametrize(("share", "verdict"), [(0.5, "cannot tell"), (0.0, "stop")])
+def test_a_choice_that_unseen_ends_could_change_says_so(fitted, share, verdict):
+    tree = close(fitted)
+    tree.attrs["weights"] += LOSS.format(1e-9)
+    tree["predictive_checks"].attrs["failed_checks"] = "[]"
+    evidence = tree["evidence"].to_dataset()
+    shares = xr.full_like(evidence["unseen_end_share"], share)
+    facts = {"carried": '["lowest"]', "limits": "[]"}
+    tree["evidence"] = evidence.assign(unseen_end_share=shares).assign_attrs(facts)
+    results = plan_next(tree, costs=PRICES, number=LONG)
+    assert results["next"].attrs["verdict"] == verdict
+    assert next_answer(results)[1:] == [ON_CONDITION] * bool(share)
+
+
 def test_an_answer_to_go_on_has_gain_price_and_errors(plan):
     size = int(plan["next"].attrs["best_size"])
     rows = {"list_gain": 0.2, "list_gain_mcse": 0.05, "list_cost": 7.0}
@@ -415,7 +433,7 @@ def test_the_evidence_is_that_of_the_weights_that_decide(fitted, tmp_path):
     text = fitted.attrs["weights"].replace("alpha = 0.95", "alpha = 0.5")
     path.write_text(text, "utf-8")
     half = plan_next(fitted, weights=load_weights(str(path)), costs=PRICES, number=3)
-    assert "limits" not in half["next"].attrs
+    assert json.loads(half["next"].attrs["limits"]) == [ON_CONDITION]
     stored = plan_next(fitted, costs=PRICES, number=3)
     assert json.loads(stored["next"].attrs["limits"]) == [SHORT_TAIL]
 
