@@ -34,8 +34,6 @@ from sharpbayes.report.tables.panel import has_several_models
 
 # Unresolved pairs that are written out; the rest are counted.
 MAX_PAIRS = 6
-# Where intervals over items alone are narrower than this share of the whole ones, items add less.
-ITEMS_SHARE = 0.5
 MORE_RATERS = "more raters"
 
 
@@ -176,29 +174,32 @@ def _groups(view: View) -> Iterator[Labels]:
 
 
 def _more_ratings(row: View) -> str:
-    """How many more ratings narrow an interval, or that only more raters would."""
+    """How many more ratings narrow an interval, or that only more raters would.
+
+    Variances add up: what items leave of a whole interval has the width sqrt(whole^2 - items^2).
+    """
     width, more = (row[f"sample_size/{name}"] for name in ("width", "additional_ratings"))
     path = f"responsiveness/{row.labels['metric']}_interval"
     if path in row:
         full_width = float(row[path].sel(bound="upper") - row[path].sel(bound="lower"))
         target_width = float(row.group("sample_size").attrs["target_interval_width"])
-        if full_width > target_width and float(width) < ITEMS_SHARE * full_width:
+        if full_width**2 - float(width) ** 2 > target_width**2:
             return MORE_RATERS
     return thousands(more)
 
 
 def _sizes_note(view: View) -> str:
     """What more ratings are of, and what they do not narrow."""
+    target = f"{view.group('sample_size').attrs['target_interval_width']:g}"
     notes = (
         (
-            "More ratings, of further items and as many an item as now, for an interval of width "
-            f"{view.group('sample_size').attrs['target_interval_width']:g}: intervals narrow with "
-            "the root of the number of items."
+            "More ratings, of further items and as many an item as now, for an interval over items "
+            f"of width {target}: intervals narrow with the root of the number of items."
         ),
         str(view.group("sample_size").attrs.get("interval_note", "")),
         (
-            "No item narrows what the choice of raters adds: where items alone give less than half "
-            f'of the whole interval, the table says "{MORE_RATERS}".'
+            "No item narrows what the choice of raters adds: where that alone makes an interval "
+            f'wider than {target}, the table says "{MORE_RATERS}".'
         ),
     )
     return " ".join(filter(None, notes))

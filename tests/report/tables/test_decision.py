@@ -48,8 +48,8 @@ def test_no_sample_size_is_given_for_pairs_that_cannot_be_compared():
         assert is_allowed(PAIR_SIZES, View(tree)) == allowed
 
 
-def test_where_raters_add_most_of_an_interval_more_of_them_are_asked_for():
-    """Items narrow no more than their own part of it: 0.1 of 0.3, and 0.1 of 0.15."""
+def test_where_raters_alone_add_more_than_the_width_more_of_them_are_asked_for():
+    """Raters add sqrt(0.15^2 - 0.1^2) = 0.11 to the first, sqrt(0.11^2 - 0.1^2) = 0.046 to g=y."""
     metrics, groups = ["mpa", "wra", "hm"], {"group": ["g=x", "g=y"]}
     more = xr.DataArray([[120.0, 120.0]] * 3, groups | {"metric": metrics}, ("metric", "group"))
     note = "Intervals: 95%; they contain which items there are, with these raters."
@@ -63,7 +63,7 @@ def test_where_raters_add_most_of_an_interval_more_of_them_are_asked_for():
         {"target_interval_width": 0.05, "interval_note": note},
     )
     bounds = xr.DataArray(
-        [[[0.2, 0.5]], [[0.2, 0.35]]],
+        [[[0.2, 0.35]], [[0.2, 0.31]]],
         groups | {"by": ["all"], "bound": ["lower", "upper"]},
         ("group", "by", "bound"),
     )
@@ -72,10 +72,10 @@ def test_where_raters_add_most_of_an_interval_more_of_them_are_asked_for():
     [table] = build_tables([GROUP_SIZES], tree)
     assert {row[0]: row[-1] for row in table.rows} == {"g=x": "more raters", "g=y": "120"}
     assert table.note == (
-        "More ratings, of further items and as many an item as now, for an interval of width 0.05: "
-        f"intervals narrow with the root of the number of items. {note} No item narrows what the "
-        "choice of raters adds: where items alone give less than half of the whole interval, the "
-        'table says "more raters".'
+        "More ratings, of further items and as many an item as now, for an interval over items of "
+        f"width 0.05: intervals narrow with the root of the number of items. {note} No item "
+        "narrows what the choice of raters adds: where that alone makes an interval wider than "
+        '0.05, the table says "more raters".'
     )
 
 
