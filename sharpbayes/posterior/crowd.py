@@ -148,10 +148,6 @@ class CrowdMetrics:
             parts.append(tabulate_counts(counts, by=ALL, weights=moved).isel(draw=shift))
         return [self._areas(reduce(add, parts))]
 
-    def member_criteria(self, block: Block, times: int) -> list[xr.DataArray]:
-        """Return MPA and WRA with that many times as many new raters."""
-        return [self._areas(tabulate_counts(self._pool_copies(block, ["raters"], times), by=ALL))]
-
     def _pool_copies(self, block: Block, sources: Sequence[str], times: int) -> CrowdTally:
         """Return scores and labels over ([replicate,] draw, ...) of several sets of raters."""
         copies = [replicate_scores(block, sources, copy=copy) for copy in range(times)]
@@ -164,16 +160,22 @@ class CrowdMetrics:
 
         With ``raters`` among the sources there are ``times`` as many new raters.
         """
+        areas = self.areas(draws, sources, times=times)
+        return harmonic_mean(*(areas.sel(metric=name, drop=True) for name in self.checked))
+
+    def areas(
+        self, draws: ReplicateDraws, sources: Sequence[str], *, times: int = 1
+    ) -> xr.DataArray:
+        """Return MPA and WRA of every draw, (chain, draw, metric, group), as of ``headline``."""
 
         def measure_block(block: Block) -> list[xr.Dataset]:
             counts = self._pool_copies(block, sources, times)
             weights = block.replicate_weights(self.unit_labels, "item", sources)
             areas = self._areas(tabulate_counts(counts, by=ALL, weights=weights))
-            mpa, wra = (areas.sel(metric=name, drop=True) for name in self.checked)
-            return [harmonic_mean(mpa, wra).to_dataset(name="hm")]
+            return [areas.to_dataset(name="value")]
 
         [values] = measure_draws(draws, measure_block, copies=times)
-        return values["hm"]
+        return values["value"]
 
     def _areas(self, table: xr.DataArray) -> xr.DataArray:
         """Return MPA and WRA over (draw, metric, group), of rows by score and label."""

@@ -21,6 +21,7 @@ from sharpbayes.posterior.decision import BATCHES, monte_carlo_error
 from sharpbayes.posterior.panel import PanelMetrics
 from sharpbayes.posterior.purchases import purchase_table
 from sharpbayes.posterior.replicates import (
+    SOURCES,
     Block,
     ReplicateDraws,
     concatenate_units,
@@ -42,18 +43,29 @@ NOTE = (
     "From {draws} draws of the fit: a study of m times the {units}s is m replicated studies pooled"
     "{members}. Other sources of uncertainty stay as they are."
 )
-MEMBERS_NOTE = (
-    "; one of m times the {members}s has that many new ones, and its intervals are about "
-    "replicated ratings"
-)
+MEMBERS_NOTE = "; one of m times the {members}s has that many new ones"
+REPLICATED_NOTE = ", and its intervals are about replicated ratings"
 
 
 @dataclass(frozen=True)
 class LargerStudies:
-    """Statistics (chain, draw, ..., unit) of studies with multiples of the units of a source."""
+    """Statistics (chain, draw, ..., unit) of studies with multiples of the units of a source.
+
+    Attributes:
+        source: The source of uncertainty.
+        values: The statistics, by multiple.
+        whole: Those of the present study with all sources, where ``values`` have fewer. They tell
+            then by how much its variance falls.
+    """
 
     source: str
     values: Mapping[int, xr.DataArray]
+    whole: xr.DataArray | None = None
+
+    @property
+    def present(self) -> xr.DataArray:
+        """Statistics of the present study."""
+        return self.values[1] if self.whole is None else self.whole
 
 
 def panel_sample_size(
@@ -113,10 +125,10 @@ def crowd_sample_size(
     ``sample_size`` is :func:`difference_precision` over (design, difference_metric, group, other),
     missing except for groups of one grouping whose present interval contains 0; absent where there
     are none. ``measured`` are the observed differences with their size effects, which differences
-    are without.
+    are without. Differences contain all sources of uncertainty of the study, and items.
     """
     thinned = thin_draws(draws)
-    [designs] = larger_studies(metrics, thinned, sources)
+    designs = _larger_crowds(metrics, thinned, [x for x in SOURCES if x in {*sources, "items"}])
     of_all = measured.sel(by=ALL, drop=True)
     names = list(map(str, designs[0].values[1]["metric"].to_numpy()))
     effects = [of_all[f"{name}_size_effect"].fillna(0.0) for name in names]
@@ -138,6 +150,8 @@ def _with_note(
     """Add what the numbers mean."""
     has_members = f"{metrics.member}s" in table["source"].to_numpy()
     members = MEMBERS_NOTE.format(members=metrics.member) if has_members else ""
+    if members and isinstance(metrics, PanelMetrics):
+        members += REPLICATED_NOTE
     note = NOTE.format(draws=int(np.prod(draws.shape)), units=metrics.unit, members=members)
     return table.assign_attrs(difference_note=note, level=level)
 
@@ -151,20 +165,45 @@ def thin_draws(draws: ReplicateDraws) -> ReplicateDraws:
 
 
 def larger_studies(
-    metrics: StudyMetrics, draws: ReplicateDraws, sources: Collection[str]
+    metrics: PanelMetrics, draws: ReplicateDraws, sources: Collection[str]
 ) -> list[list[LargerStudies]]:
-    """Return what pairs are compared by in larger studies, for each weights file."""
-    replicated = draws.replicated_for(sources, metrics.unit_count)
-    affordable = MAX_RATINGS // max(draws.design.n_ratings * int(np.prod(draws.shape)), 1)
-    replicated = replace(replicated, n_replicates=min(replicated.n_replicates, max(affordable, 1)))
-    by_source = {f"{metrics.unit}s": _more_units(metrics, replicated)}
-    if f"{metrics.member}s" in sources:
-        by_source[f"{metrics.member}s"] = _more_members(metrics, draws)
+    """Return what pairs of models are compared by in larger studies, for each weights file."""
+    by_source = {"prompts": _more_units(metrics, _replicated(metrics, draws, sources))}
+    if "judges" in sources:
+        by_source["judges"] = _more_judges(metrics, draws)
     studies = [
         [LargerStudies(source, dict(zip(MULTIPLES, values, strict=True))) for values in by_weights]
         for source, by_weights in by_source.items()
     ]
     return [list(by_sources) for by_sources in zip(*studies, strict=True)]
+
+
+def _larger_crowds(
+    metrics: CrowdMetrics, draws: ReplicateDraws, sources: Sequence[str]
+) -> list[LargerStudies]:
+    """Return MPA and WRA in larger crowds, with all sources of uncertainty in the present one.
+
+    More items are studied with the present raters, and take from the whole variance as much as
+    from that. More raters are new ones, studied with all sources.
+    """
+    has_raters = "raters" in sources
+    multiples = MULTIPLES if has_raters else MULTIPLES[:1]
+    several = _replicated(metrics, draws, sources)
+    fewer = _replicated(metrics, draws, sources, copies=multiples[-1])
+    values = {times: metrics.areas(fewer, sources, times=times) for times in multiples}
+    items = dict(zip(MULTIPLES, _more_units(metrics, several)[0], strict=True))
+    studies = [LargerStudies("items", items, whole=values[1])]
+    return [*studies, LargerStudies("raters", values)] if has_raters else studies
+
+
+def _replicated(
+    metrics: StudyMetrics, draws: ReplicateDraws, sources: Collection[str], *, copies: int = 1
+) -> ReplicateDraws:
+    """Return the draws with replicates of studies of several copies, as many as are affordable."""
+    replicated = draws.replicated_for(sources, metrics.unit_count)
+    ratings = draws.design.n_ratings * int(np.prod(draws.shape)) * copies
+    affordable = max(MAX_RATINGS // max(ratings, 1), 1)
+    return replace(replicated, n_replicates=min(replicated.n_replicates, affordable))
 
 
 def _more_units(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.DataArray]]:
@@ -189,8 +228,8 @@ def _more_units(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.Da
     ]
 
 
-def _more_members(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.DataArray]]:
-    """Return criteria, by weights file and multiple, with more new judges or raters."""
+def _more_judges(metrics: PanelMetrics, draws: ReplicateDraws) -> list[list[xr.DataArray]]:
+    """Return criteria, by weights file and multiple, with more new judges."""
 
     def measure_block(block: Block, times: int) -> list[xr.Dataset]:
         return [values.to_dataset(name="value") for values in metrics.member_criteria(block, times)]
@@ -229,14 +268,18 @@ def difference_precision(
     Over (design, ..., unit, other): ``difference_width`` in the unit of the statistic and
     ``prob_distinguishable`` in [0, 1], each with its Monte Carlo standard error ``<name>_mcse``;
     coordinates ``source (design)`` and ``multiple (design)``. ``removed`` is taken from every
-    difference.
+    difference. Where larger studies have fewer sources of uncertainty than the whole present one,
+    with a variance V, they leave V - (V_1 - V_m) of it open: draws of the whole are scaled to that.
 
     Source: preposterior analysis (Raiffa and Schlaifer 1961, chapter 5), by replication.
     """
     tables = [
         _precision(
-            present=pairwise_difference(_first_draws(studies.values[1]), unit) - removed,
-            difference=pairwise_difference(_first_draws(values), unit) - removed,
+            *(
+                pairwise_difference(_first_draws(x), unit) - removed
+                for x in (studies.present, studies.values[1], values)
+            ),
+            is_scaled=studies.whole is not None,
             level=level,
         )
         .expand_dims(design=[f"{studies.source} x {times}"])
@@ -247,9 +290,17 @@ def difference_precision(
     return xr.concat(tables, "design")
 
 
-def _precision(*, present: xr.DataArray, difference: xr.DataArray, level: float) -> xr.Dataset:
+def _precision(
+    present: xr.DataArray,
+    once: xr.DataArray,
+    larger: xr.DataArray,
+    *,
+    is_scaled: bool,
+    level: float,
+) -> xr.Dataset:
     """Return widths and probabilities of a study from replicates of the present one and its own."""
     over = ["chain", "draw"]
+    difference = _scale_to(present, once, larger) if is_scaled else larger
     mean, variance = present.mean(over), present.var(over)
     low, high = _bounds(difference, level)
     share = difference.var(over) / variance.where(variance > 0)
@@ -260,7 +311,8 @@ def _precision(*, present: xr.DataArray, difference: xr.DataArray, level: float)
     number = min(BATCHES, difference.sizes["draw"])
     size = difference.sizes["draw"] // number
     starts = range(0, number * size, size)
-    batches = [_bounds(difference.isel(draw=slice(s, s + size)), level) for s in starts]
+    parts = [[x.isel(draw=slice(s, s + size)) for x in (present, once, larger)] for s in starts]
+    batches = [_bounds(_scale_to(*part) if is_scaled else part[-1], level) for part in parts]
     widths = [upper - lower for lower, upper in batches]
     table = {
         "difference_width": high - low,
@@ -269,6 +321,14 @@ def _precision(*, present: xr.DataArray, difference: xr.DataArray, level: float)
         "prob_distinguishable_mcse": monte_carlo_error(excludes_0),
     }
     return xr.Dataset(table)
+
+
+def _scale_to(whole: xr.DataArray, once: xr.DataArray, larger: xr.DataArray) -> xr.DataArray:
+    """Return draws of the whole with the variance that is left by what a larger study explains."""
+    over = ["chain", "draw"]
+    mean, variance = whole.mean(over), whole.var(over)
+    explained = (once.var(over) - larger.var(over)) / variance.where(variance > 0)
+    return mean + np.sqrt((1.0 - explained).clip(min=0.0)) * (whole - mean)
 
 
 def _first_draws(values: xr.DataArray) -> xr.DataArray:

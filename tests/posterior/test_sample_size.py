@@ -28,8 +28,11 @@ from sharpbayes.posterior.sample_size import (
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Decision
+from sharpbayes.storage.results import open_results
+from sharpbayes.workflows.next import read_fit, read_fit_files
 from tests.flat import flat
 from tests.panels import files_of, frame, reweighted
+from tests.shared_results import as_converged
 
 CHAINS, DRAWS = 2, 100
 
@@ -167,6 +170,46 @@ def test_the_chance_takes_the_interval_as_skew_as_it_is():
     assert float(precision["prob_distinguishable"].sel(model="a", other="b")[0]) == 0.0
     surer = difference_precision([LargerStudies("prompts", {1: once})], "model", level=0.5)
     assert float(surer["prob_distinguishable"].sel(model="a", other="b")[0]) == 1.0
+
+
+def test_a_larger_study_takes_from_the_whole_variance_what_it_takes_from_its_part():
+    """Units add 1 to a variance of 2: four times as many leave 1 + 1/4 of it."""
+    rng = np.random.default_rng(4)
+
+    def drawn(variance):
+        noise = rng.normal(0, np.sqrt(variance), (4, 20_000))
+        both = np.stack([noise, np.zeros_like(noise)], -1)
+        return xr.DataArray(both, {"model": ["a", "b"]}, ("chain", "draw", "model"))
+
+    once, larger, whole = drawn(1.0), drawn(0.25), drawn(2.0)
+    studies = LargerStudies("items", {1: once, 4: larger}, whole=whole)
+    width = difference_precision([studies], "model", level=0.9)["difference_width"]
+    wanted = 2 * stats.norm.ppf(0.95) * np.sqrt([2.0, 1.25])
+    np.testing.assert_allclose(width.sel(model="a", other="b"), wanted, rtol=0.03)
+
+
+def test_once_the_items_or_raters_are_as_wide_as_the_interval_of_the_report(shared_results):
+    results = as_converged(open_results(shared_results("fitted_crowd")))
+    study, draws = read_fit(results, read_fit_files(results, None))
+    metrics, sources = CrowdMetrics(study), ["ratings", "items", "raters"]
+    pairs = results["responsiveness_difference"].to_dataset()
+    [precision] = crowd_sample_size(metrics, draws, pairs, sources=sources, level=0.9).values()
+    [posterior] = metrics.measure(draws, sources)
+    wra = posterior["wra"].sel(by="all")
+    names = {"group": "gender=Man", "other": "gender=Woman"}
+    low, high = (wra.sel(group=names["group"]) - wra.sel(group=names["other"])).quantile(
+        [0.05, 0.95]
+    )
+    width = precision["difference_width"].sel(difference_metric="wra", **names)
+    assert float(width.sel(design="items x 1")) == pytest.approx(float(high - low), rel=0.1)
+    assert float(width.sel(design="items x 1")) == float(width.sel(design="raters x 1"))
+    assert float(width.sel(design="items x 4")) < float(width.sel(design="items x 1"))
+    number = np.prod(thin_draws(draws).shape)
+    assert precision.attrs["difference_note"] == (
+        f"From {number} draws of the fit: a study of m times the items is "
+        "m replicated studies pooled; one of m times the raters has that many new ones. Other "
+        "sources of uncertainty stay as they are."
+    )
 
 
 def test_groups_of_a_crowd_are_told_apart_by_more_items():
