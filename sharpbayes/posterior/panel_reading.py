@@ -142,7 +142,7 @@ class PanelReading:
         """Return the chosen models whose choice answers that nobody saw could change."""
         if not self.rests_on_unseen_ends:
             return []
-        return [name for name in models if name in observed_lowest(self.view, "cvar")]
+        return [name for name in models if name in observed_lowest(self.view, self.criterion)]
 
     @cached_property
     def substitutes(self) -> list[str]:

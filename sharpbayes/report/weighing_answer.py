@@ -90,10 +90,6 @@ class Weighting:
     @property
     def on_condition(self) -> list[str]:
         """The chosen models that show no answer at the end of the scale, if that counts."""
-        if not PanelReading(self.view).rests_on_unseen_ends:
-            return []
-        return [name for name in self.choice if name in observed_lowest(self.view, self.criterion)]
-        """The chosen models by CVaR that show no answer at the end of the scale, if that counts."""
         return PanelReading(self.view).on_condition(self.choice)
 
     @cached_property
