@@ -236,7 +236,7 @@ def _select_side(
     counts = {}
     if "missing" in results and "unscored" in results["missing"]:
         of_model = results["missing"].to_dataset()[["unscored", "missing"]].sel(model=label)
-        counts = {name: int(number) for name, number in of_model.sum().items()}
+        counts = {str(name): int(number) for name, number in of_model.sum().items()}
     side = Side(study, label, name, **counts)
     _ = side.scores
     return side
