@@ -171,6 +171,19 @@ def count_independent_items(counts: CrowdCounts) -> xr.DataArray:
     return shared_clusters(counts.plurality, counts.label_count, by=counts.strata)
 
 
+def count_effective_raters(data: CrowdData, membership: xr.DataArray) -> xr.DataArray:
+    """Return how many raters with equally many ratings the raters of a group are worth, (group).
+
+    (sum_r n_r)^2 / sum_r n_r^2, n_r the ratings of rater r: where few raters give most of the
+    ratings of a group, what it varies with is these few. ``membership`` is (group, rater).
+
+    Source: Kish 1965.
+    """
+    n_ratings = np.bincount(data.rater.codes, minlength=membership.sizes["rater"])
+    loads = membership * xr.DataArray(n_ratings.astype(float), dims="rater")
+    return loads.sum("rater") ** 2 / (loads**2).sum("rater")
+
+
 def tabulate_counts(
     counts: CrowdTally, *, by: str | None = None, weights: xr.DataArray | None = None
 ) -> xr.DataArray:

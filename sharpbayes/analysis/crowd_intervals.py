@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.crowd_counts import count_independent_items
+from sharpbayes.analysis.crowd_counts import count_effective_raters, count_independent_items
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.association import CHANCE
@@ -63,7 +63,8 @@ def measure_intervals(
         for single_ratings in (False, True)
     )
     clusters = count_independent_items(study.score_counts)
-    sizes = {"n_items": clusters.astype(float), "n_raters": observed["raters"] + 0.0}
+    n_raters = count_effective_raters(study.data, study.score_counts.membership)
+    sizes = {"n_items": clusters.astype(float), "n_raters": n_raters}
     intervals, items_alone, added = {}, {}, {}
     for name in names:
         value = observed[name].transpose("group", "by", ...)
@@ -79,7 +80,7 @@ def measure_intervals(
         items_alone[f"{name}_interval"] = _with_bound(value, alone)
     difference = _compare_groups(
         study,
-        observed.assign(clusters=clusters),
+        observed.assign(clusters=clusters, n_raters=n_raters),
         items[compared],
         rater_variance=xr.Dataset(added),
         size_effect=_size_effects(study, runs, measure, observed[compared]),
@@ -119,16 +120,16 @@ def _compare_groups(
     size_effect: xr.Dataset,
 ) -> xr.Dataset:
     """Differences of groups that scored enough of the same items, and why other pairs have none."""
-    counts, raters = study.score_counts, observed["raters"]
+    counts = study.score_counts
     shared = items_of_both(counts.plurality, counts.label_count, by=counts.strata)
     grouping = observed["grouping"].to_numpy()
     min_items = study.crowd.min_items
-    reason = explain_untested(shared, raters, grouping=grouping, min_items=min_items)
+    reason = explain_untested(shared, observed["raters"], grouping=grouping, min_items=min_items)
     difference = contrasts(
         observed[[*resampled]],
         resampled,
         rater_variance=rater_variance,
-        raters=raters,
+        raters=observed["n_raters"],
         items=observed["clusters"],
         level=study.spec.bootstrap.level,
         size_effect=size_effect,

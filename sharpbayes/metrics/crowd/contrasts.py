@@ -34,12 +34,13 @@ def contrasts(
     groupings in all strata, for each statistic by itself.
 
     Statistics are over (group, by), with the coordinate ``grouping (group)``, those of resamples
-    over (replicate, group, by), ``rater_variance`` over (group, by), ``raters`` (group) and
-    ``items`` (group, by) are numbers. For each statistic the result has ``name``, ``name_p``,
-    ``name_p_holm`` (group, other, by) and ``name_interval`` (group, other, by, bound). Missing on
-    the diagonal, between groups of different groupings, where either group has no value and where
-    a pair is not ``comparable`` (group, other, by), which all are by default; intervals and p
-    values also where resamples do not differ, and of a group of one rater.
+    over (replicate, group, by), ``rater_variance`` over (group, by). ``raters`` (group) says how
+    many raters with equally many ratings a group is worth, ``items`` (group, by) are numbers. For
+    each statistic the result has ``name``, ``name_p``, ``name_p_holm`` (group, other, by) and
+    ``name_interval`` (group, other, by, bound). Missing on the diagonal, between groups of
+    different groupings, where either group has no value and where a pair is not ``comparable``
+    (group, other, by), which all are by default; intervals and p values also where resamples do not
+    differ, and of a group of one rater.
 
     Source: responsiveness paper, section 1 (comparing groups); Cameron, Gelbach and Miller 2011;
     Satterthwaite 1946; Holm 1979.

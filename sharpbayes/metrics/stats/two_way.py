@@ -151,7 +151,7 @@ class Resamples:
         raters: Of resampled raters.
         single_ratings: Of raters resampled item by item.
         n_items: Number of independent items, over (...).
-        n_raters: Number of raters, over (...).
+        n_raters: How many raters with equally many ratings the raters are worth, over (...).
     """
 
     items: Floats
