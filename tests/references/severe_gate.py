@@ -1,6 +1,6 @@
 """How often the gate passes a candidate that is its reference but for rare severe answers.
 
-    python -m tests.references.severe_gate [--studies 200]
+    python -m tests.references.severe_gate [--studies 100]
 
 Candidate and reference answer the same prompts, and one judge scores them from 0 to 10, most of
 them from 0 to 3. The candidate's score is that of its reference, in a fifth of the prompts a new
@@ -92,4 +92,4 @@ def study_design(
 
 
 if __name__ == "__main__":
-    write_worlds(study_design, DESIGNS, HEADER, TABLE, studies=200)
+    write_worlds(study_design, DESIGNS, HEADER, TABLE, studies=100)
