@@ -80,8 +80,8 @@ class Side:
         """
         judges = list_common(other, scores, "judge")
         compared = other.sel(judge=list(judges)) if judges else other
-        own, others = xr.align(*map(tabulate_scored, (scores, compared)), join="inner")
-        lacking = others & ~own
+        scored, others = xr.align(*map(tabulate_scored, (scores, compared)), join="inner")
+        lacking = others & ~scored
         number = lacking.sum("prompt")
         is_asked = (number <= FEW_LOST * others.sum("prompt")) | (number <= self.missing)
         return labels_where((lacking & is_asked).any("indicator"))

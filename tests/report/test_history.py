@@ -144,7 +144,9 @@ def test_a_choice_on_condition_is_said_of_its_releases(tree):
 def test_a_choice_that_chance_can_change_is_said_of_its_releases(tree):
     data = tree["history"].to_dataset()
     swapped = data.assign(
-        choice=("release", ["m0", "m1", "m1"]), choice_by_chance=("release", [True] * 3)
+        choice=("release", ["m0", "m1", "m1"]),
+        choice_by_chance=("release", [True] * 3),
+        choice_on_condition=("release", [False] * 3),
     )
     sentences = answer(xr.DataTree.from_dict({"/history": swapped}))
     position = next(n for n, text in enumerate(sentences) if "changed: since june m1" in text)
