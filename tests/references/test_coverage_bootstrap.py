@@ -68,7 +68,7 @@ def test_the_gate_passes_rare_severe_answers_in_one_case_of_twenty():
 
 
 def test_the_study_of_severe_answers_runs():
-    [row] = severe_gate.study_design(40, 0.03, 10, None, 6)
+    [row] = severe_gate.study_design(40, 0.03, 10, None, 2)
     assert row[:4] == (40, 0.03, 10, "0.0257")
     assert float(row[4]) <= float(row[5])
 
