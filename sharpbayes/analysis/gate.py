@@ -65,7 +65,9 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     differences = measure_differences(comparison, plan, margin)
     share = unseen_end_share(plan, error_rate=1.0 - gate.confidence)
     share = share.sel(model=CANDIDATE, drop=True)
-    bounds, rise = _bound_differences(comparison, plan, differences, share)
+    upper = differences.upper_bounds(gate.confidence)
+    ends = unseen_rises(upper, margin["metric"], share, plan.weights)
+    bounds, rise = _bound_differences(comparison, plan, differences, ends)
     observed, resampled = differences.observed, differences.resampled
     group = describe_gate(margin, observed, resampled, bounds, gate, prompts=prompts)
     group = group.assign(
@@ -75,7 +77,6 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         difference_without=_without_judges(comparison, margin),
     )
     group = _count_prompts(group, comparison, plan, differences)
-    upper = differences.upper_bounds(gate.confidence)
     group = count_prompts_without_end(group, upper, resampled, share, plan.weights, prompts=prompts)
     verdict = gate_verdict(bounds, margin)
     by_worst = _verdict_of_worst(comparison, plan, margin, share) if has_ties(plan, margin) else ""
@@ -97,21 +98,20 @@ def _verdict_of_worst(
     """Return the verdict by CVaRs of exactly the worst prompts, which count a part of the ties."""
     divided = plan.divide_ties()
     differences = measure_differences(comparison, divided, margin)
-    bounds, _ = _bound_differences(comparison, divided, differences, share)
+    upper = differences.upper_bounds(required_gate(plan.study.weights).confidence)
+    ends = unseen_rises(upper, margin["metric"], share, plan.weights)
+    bounds, _ = _bound_differences(comparison, divided, differences, ends)
     return gate_verdict(bounds, margin)
 
 
 def _bound_differences(
-    comparison: Comparison, plan: ProfilePlan, differences: Differences, share: xr.DataArray
+    comparison: Comparison, plan: ProfilePlan, differences: Differences, rise: xr.DataArray
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Return bounds (metric, bound), and by how much unseen answers at the end raise the upper one.
 
-    Up to ``share`` of all prompts have such an answer. The rise, over (metric), is 0 where bounds
-    contain what prompts can miss anyhow.
+    That is ``rise`` (metric), and 0 where bounds contain what prompts can miss anyhow.
     """
     gate, limit = required_gate(plan.study.weights), differences.limit
-    upper = differences.upper_bounds(gate.confidence)
-    rise = unseen_rises(upper, limit["metric"], share, plan.weights)
     bounds = difference_bounds(
         differences.observed,
         differences.resampled,

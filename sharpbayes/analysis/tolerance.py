@@ -93,7 +93,7 @@ def tolerance_group(
     worst = values + shift.clip(min=0.0)
     ends = _raise_by_ends(resampled, tolerance, worst, error_rate=error_rate)
     is_told = _tell_tails(plan, by_category, values)
-    is_told &= ~_keep_by_ties(plan, tolerance, values, bounds.sel(bound="upper", drop=True))
+    is_told &= ~_exceed_by_worst(plan, tolerance, values, bounds.sel(bound="upper", drop=True))
     over_models = ("model", "threshold")
     columns = {
         "limit": limits,
@@ -223,7 +223,7 @@ def _tell_tails(plan: ProfilePlan, by_category: Resampled, values: xr.DataArray)
     return is_supported
 
 
-def _keep_by_ties(
+def _exceed_by_worst(
     plan: ProfilePlan, tolerance: Tolerance, values: xr.DataArray, upper: xr.DataArray
 ) -> xr.DataArray:
     """Whether a bound lies beyond a limit by the CVaR of the worst alone, over (..., threshold).

@@ -17,9 +17,9 @@ UNEQUAL_JUDGES = 0.2
 # its margin: 0.3 standard errors of two models, by which one is falsely lower in 4% and not 2.5%.
 MAX_SHIFT = 0.15
 # Two models are not compared by people's labels where the people who labelled them differ by so
-# many times what people drawn anew for every label would: models of one law, of people whose
-# severity varies as much as that of prompts of a model, are falsely ordered in up to 8% and not 5%.
-# The same people, drawn at random for each label, differ by more in at most 3% of pairs.
+# many times what people drawn independently for every label would. Models of one law, of people
+# whose severity varies as much as that of prompts of a model, are falsely ordered in up to 8% and
+# not 5%. The same people, drawn at random for each label, differ by more in at most 3% of pairs.
 MAX_PEOPLE_GAP = 2.5
 # In what models were judged unequally: by whom, and how often.
 JUDGES, TRIALS = "judges", "trials"
@@ -185,8 +185,9 @@ def labelled_by_others(share: xr.DataArray, labels: xr.DataArray) -> xr.DataArra
 
     With s_mr the share of person r in the labels of model m, and n_m labels that count alike, the
     severities of people, of variance v, add v sum_r (s_mr - s_or)^2 to the variance of a difference
-    of two models. Of people who are drawn anew for every label this is v (1 / n_m + 1 / n_o), which
-    intervals over prompts contain. Models are not compared where it is far more:
+    of two models. Of people who are drawn independently for every label it is
+    v (1 / n_m + 1 / n_o), which intervals over prompts contain. Models are not compared where it is
+    far more:
 
         sum_r (s_mr - s_or)^2 > 2.5 (1 / n_m + 1 / n_o)
 
