@@ -26,6 +26,7 @@ from sharpbayes.metrics.crowd.contrary import find_contrary_raters
 from sharpbayes.metrics.crowd.groups import ALL, labelled_items
 from sharpbayes.metrics.crowd.harshness import harshness_difference
 from sharpbayes.metrics.crowd.least_numbers import explain_few_raters
+from sharpbayes.metrics.crowd.matched_items import gai_matched, match_intervals
 from sharpbayes.metrics.crowd.priority import disagreement, priority
 from sharpbayes.metrics.crowd.rater_agreement import find_duplicates
 from sharpbayes.metrics.crowd.raters import RaterScores, rater_intervals, rater_metrics
@@ -191,6 +192,7 @@ def _measure_cohesion(study: CrowdStudy) -> xr.Dataset:
             for name in MEASURES
         }
     )
+    table = match_intervals(table.merge(gai_matched(**ratings)))
     return table.assign_attrs(distance=distance, permutations=spec.permutations, interval_note=note)
 
 

@@ -280,6 +280,21 @@ def cohesion_table(rows: list[Row]) -> str:
     return markdown([*sizes, *header, "GAI has an interval, %", "that excludes 1, %"], lines)
 
 
+def matched_items_table(rows: list[Row]) -> str:
+    """Shares of studies in which GAI of a group differs from 1, by who rated which items."""
+    lines = [
+        [
+            row["ratings"],
+            "differ" if float(row["seen"]) else "alike",
+            *(f"{float(row[column]):.2f}" for column in ("gai", "matched")),
+            *(percent([row], column) for column in ("p_below", "starred")),
+        ]
+        for row in rows
+    ]
+    header = ["ratings of an item", "groups", "GAI", "of the same mix of items"]
+    return markdown([*header, "p < 0.05, %", "has a star, %"], lines)
+
+
 def harshness_table(rows: list[Row]) -> str:
     """How often one of several equal groups is called harsher, by design."""
     shares = ("distinguishable", "each_grouping", "holds")
@@ -514,6 +529,7 @@ def main() -> None:
     }
     write("clustered-prompts.md", clustered)
     crowd = {"cohesion": cohesion_table(read_rows("cohesion_coverage.csv"))}
+    crowd |= {"matched items": matched_items_table(read_rows("matched_items.csv"))}
     crowd |= {"harshness": harshness_table(read_rows("harshness.csv"))}
     crowd |= {"label reversals": label_reversals_table(read_rows("label_reversals.csv"))}
     write("coverage_crowd.md", crowd)

@@ -118,6 +118,12 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/metrics/crowd/cohesion_intervals.py", "sharpbayes/metrics/stats/two_way.py"),
         *("sharpbayes/metrics/crowd/sides.py", f"{OWN}/cohesion_coverage.py"),
     ),
+    "matched_items.csv": (
+        *("sharpbayes/metrics/crowd/cohesion.py", "sharpbayes/metrics/crowd/kernels.py"),
+        *("sharpbayes/metrics/crowd/cohesion_intervals.py", "sharpbayes/metrics/stats/two_way.py"),
+        *("sharpbayes/metrics/crowd/matched_items.py", "sharpbayes/metrics/crowd/sides.py"),
+        f"{OWN}/matched_items.py",
+    ),
     "clustered_tests.csv": (
         *("sharpbayes/metrics/panel/debiased.py", "sharpbayes/metrics/panel/label_gaps.py"),
         *("sharpbayes/metrics/panel/influence.py", "sharpbayes/metrics/panel/missingness.py"),

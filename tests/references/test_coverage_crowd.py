@@ -7,7 +7,8 @@ import pytest
 import xarray as xr
 
 from sharpbayes.metrics.crowd.responsiveness import severity_metrics
-from tests.references import coverage_crowd
+from tests.references import coverage_crowd, matched_items
+from tests.references.coverage_pages import read_rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "coverage_crowd.md"
 
@@ -59,3 +60,21 @@ def test_intervals_hold():
         for column, number in (("coverage", groups), ("difference_coverage", int(row["studies"]))):
             error = np.sqrt(0.08 * 0.92 / number)
             assert float(row[column]) >= 0.92 - 2 * error, row
+
+
+def test_equal_groups_have_no_stars_whatever_items_they_rated():
+    rows = read_rows("matched_items.csv")
+    for row in rows:
+        error = np.sqrt(0.05 * 0.95 / int(row["studies"]))
+        if float(row["seen"]) == 0:
+            assert float(row["starred"]) <= 0.05 + 2 * error, row
+            assert abs(float(row["matched"]) - 1) < 0.03, row
+    assert max(float(row["p_below"]) for row in rows if float(row["seen"]) == 0) > 0.9
+    kept = [row for row in rows if row["ratings"] in {"everyone", "six of each"}]
+    assert [row["starred"] for row in kept] == [row["p_below"] for row in kept]
+
+
+def test_the_study_of_unequal_proportions_runs():
+    [row] = matched_items.study_design("two and ten", 0.0, 4)
+    assert float(row[4]) == 1
+    assert float(row[5]) == 0

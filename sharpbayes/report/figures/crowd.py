@@ -8,6 +8,7 @@ import xarray as xr
 
 from sharpbayes.analysis.rater_averages import RATER_METRICS, average_raters
 from sharpbayes.errors import format_percent
+from sharpbayes.metrics.crowd.matched_items import is_by_items
 from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
@@ -131,6 +132,8 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
     figure, [[axes]] = _grid(1, 1, width=6.5, height=1.4 + _height(names.values()))
     place = np.arange(len(groups))
     sure = (data["gai_p_adjusted"] < SIGNIFICANCE_LEVEL).to_numpy()
+    if "gai_matched" in data:
+        sure &= ~is_by_items(data).to_numpy()
     kinds: tuple[tuple[np.ndarray, Style, str], ...] = (
         (~sure, {"color": "0.6", "linewidth": 1.0}, "GAI not distinguishable from 1"),
         (sure, {"color": "black", "linewidth": 3.0}, f"GAI: adjusted p < {SIGNIFICANCE_LEVEL:g}"),

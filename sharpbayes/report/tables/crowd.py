@@ -7,6 +7,7 @@ import xarray as xr
 
 from sharpbayes.data.cells import parse_number
 from sharpbayes.errors import format_list
+from sharpbayes.metrics.crowd.matched_items import is_by_items
 from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
@@ -20,6 +21,10 @@ MAX_GROUPS = 40
 HEADLINE = {metric.name: metric.label for metric in METRICS if metric.headline}
 ALL_ITEMS, ALL_GROUPS = {"by": "all"}, {"group": "all"}
 EVERYONE = {**ALL_GROUPS, **ALL_ITEMS}
+BY_ITEMS = (
+    "Without stars: {groups}. The groups rated the items in unequal proportions, and IRR weights "
+    "the items by one side, XRR by both. On the same mix of items GAI is {matched}."
+)
 
 
 def shortened(labels: Iterable[object]) -> str:
@@ -167,12 +172,15 @@ def _harshness_note(view: View) -> str:
 def _starred(name: str) -> Column:
     """A number with its interval, a star where it is significant, two where it stays so.
 
-    Results of earlier versions have no interval.
+    A group whose GAI is unlike 1 by the items that were rated has none. Results of earlier versions
+    have no interval.
     """
 
     def cell(row: View) -> str:
         p_values = [float(row[f"cohesion/{name}_{end}"]) for end in ("p", "p_adjusted")]
         stars = "*" * sum(p < SIGNIFICANCE_LEVEL for p in p_values)
+        if row.labels["group"] in _groups_by_items(row):
+            stars = ""
         value, path = row[f"cohesion/{name}"], f"cohesion/{name}_interval"
         if path not in row:
             return number(value) + stars
@@ -180,6 +188,29 @@ def _starred(name: str) -> Column:
         return text + stars + f" ({interval})" * (interval != MISSING)
 
     return Column(name.upper(), cell)
+
+
+def _groups_by_items(view: View) -> list[str]:
+    """Groups whose GAI is unlike 1 by the items that were rated; none in earlier results."""
+    data = view.group("cohesion")
+    return labels_where(is_by_items(data)) if "gai_matched" in data else []
+
+
+def _cohesion_note(view: View) -> str:
+    """What stars and intervals are, and whose GAI is about the items."""
+    note = f"* p < {SIGNIFICANCE_LEVEL:g}; ** also after correction. {{cohesion[interval_note]}}"
+    text = _note(note, "cohesion")(view)
+    groups = _groups_by_items(view)
+    if not groups:
+        return text
+    matched = "; ".join(_describe_matched(view.select({"group": group})) for group in groups)
+    return f"{text} {BY_ITEMS.format(groups=format_list(groups), matched=matched)}"
+
+
+def _describe_matched(row: View) -> str:
+    """A group and its GAI of the same mix of items, with the interval."""
+    value, interval = (row[f"cohesion/gai_matched{end}"] for end in ("", "_interval"))
+    return "{} {} ({})".format(row.labels["group"], *value_and_interval(value, interval))
 
 
 def _mean_score(row: View) -> str:
@@ -347,9 +378,6 @@ SCALE_TABLES = (
         needs=("cohesion",),
         rows=labels_of("cohesion/group"),
         columns=("{group}", *map(_starred, ("irr", "xrr", "gai")), "cohesion/raters | count"),
-        note=_note(
-            f"* p < {SIGNIFICANCE_LEVEL:g}; ** also after correction. {{cohesion[interval_note]}}",
-            "cohesion",
-        ),
+        note=_cohesion_note,
     ),
 )

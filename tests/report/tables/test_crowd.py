@@ -49,12 +49,39 @@ def test_numbers_are_those_of_the_results(results, tables):
 
 def test_cohesion_of_earlier_versions_has_no_intervals(results):
     earlier = results.copy()
-    names = [f"{name}_interval" for name in ("irr", "xrr", "gai")]
+    names = [f"{name}_interval" for name in ("irr", "xrr", "gai", "gai_matched")]
+    names += ["gai_matched"]
     earlier["cohesion"] = xr.DataTree(results["cohesion"].to_dataset().drop_vars(names))
     tables = {table.title: table for table in report_tables(earlier)}
     row = next(r for r in tables["Group cohesion"].rows if r[0] == "gender=Man")
     cell = results["cohesion"].to_dataset().sel(group="gender=Man")
     assert row[1].rstrip("*") == f"{float(cell['irr']):.3f}"
+
+
+def test_cohesion_of_unequal_mixes_of_items_has_no_stars(results):
+    data = results["cohesion"].to_dataset().copy(deep=True)
+    cell = {"group": "gender=Man"}
+    for name in ("irr_p", "xrr_p", "gai_p", "gai_p_adjusted"):
+        data[name].loc[cell] = 0.001
+    data["gai"].loc[cell], data["gai_matched"].loc[cell] = 0.5, 1.0
+    data["gai_interval"].loc[cell] = [0.4, 0.6]
+    data["gai_matched_interval"].loc[cell] = [0.8, 1.2]
+    starred = data.assign(gai_matched=data["gai"], gai_matched_interval=data["gai_interval"])
+    rows, notes = [], []
+    for cohesion in (data, starred):
+        changed = results.copy()
+        changed["cohesion"] = xr.DataTree(cohesion)
+        table = next(t for t in report_tables(changed) if t.title == "Group cohesion")
+        rows.append(next(row for row in table.rows if row[0] == "gender=Man"))
+        notes.append(table.note)
+    assert rows[0][3] == "0.50 (0.40 to 0.60)"
+    assert "*" not in "".join(rows[0])
+    assert rows[1][3] == "0.50** (0.40 to 0.60)"
+    assert notes[0] == notes[1] + (
+        " Without stars: gender=Man. The groups rated the items in unequal proportions, and IRR "
+        "weights the items by one side, XRR by both. On the same mix of items GAI is gender=Man "
+        "1.00 (0.80 to 1.20)."
+    )
 
 
 def test_a_crowd_that_is_not_measured_has_no_empty_tables(results):
