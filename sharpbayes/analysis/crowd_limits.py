@@ -15,6 +15,7 @@ from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 FEW_SHARED = 0.8
 # A smaller gap between the shares of empty scores of two groups is not said.
 MISSING_GAP = 0.05
+OTHER_ITEMS = "Groups did not score the same items"
 # More sets of raters with equal scores are counted and not named.
 MAX_SETS = 3
 UNSAFE = {0: "safe", 1: "unsafe"}
@@ -108,8 +109,9 @@ def _other_items(evidence: xr.Dataset) -> Iterator[str]:
     others = int(few.sum()) - 1
     more = f", and {format_count(others, 'more pair')} less than {FEW_SHARED:.0%}" * bool(others)
     yield (
-        f"Groups did not score the same items: {join_names(names)} share {shared} of {total}"
-        f"{more}. Unless chance assigned the items, their difference is one of items too."
+        f"{OTHER_ITEMS}: {join_names(names)} share {shared} of {total}"
+        f"{more}. Unless chance assigned the items, a difference in responsiveness is one of items "
+        "too."
     )
 
 

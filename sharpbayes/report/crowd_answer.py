@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.crowd_evidence import OTHER_LABELS, runs_against
+from sharpbayes.analysis.crowd_limits import OTHER_ITEMS
 from sharpbayes.analysis.results_view import is_fitted
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.crowd.association import CHANCE
@@ -61,7 +62,10 @@ def crowd_answer(view: View) -> list[str]:
     if not has_same_labels(view):
         sentences += [*last, *differences.harshness(), *prior_sentences(view)]
         return [*sentences, *refit_sentences(view), *crowd_stability(view)]
-    sentences += [*differences.harshness(), differences.responsiveness()]
+    # Harshness is compared on the items of both groups, responsiveness on those of each.
+    other_items = [limit for limit in last if limit.startswith(OTHER_ITEMS)]
+    last = [limit for limit in last if limit not in other_items]
+    sentences += [*differences.harshness(), *other_items, differences.responsiveness()]
     sentences += [
         *differences.other_metric(),
         *differences.size_effect(),

@@ -22,6 +22,9 @@ from sharpbayes.report.wording import probability_text
 from sharpbayes.storage.attributes import has_converged, read_criterion, read_weights
 
 NOBODY = "no model"
+EACH_ALONE = (
+    "Each weighting is tested by itself, at 5%: of several, one may carry an order by chance."
+)
 UNCONVERGED = "The fit has not converged: it chooses no model, and what follows is observed."
 # Weightings whose verdicts or values are told in sentences; tables have all.
 MAX_WEIGHTINGS = 4
@@ -157,6 +160,7 @@ def _describe_evidence(weightings: Sequence[Weighting]) -> Iterator[str]:
             f"The evidence carries {subject} under {join_names(carried)}{condition}; under "
             f"{join_names(others)} it is no recommendation."
         )
+        yield from [] if weightings[0].is_fitted else [EACH_ALONE]
 
 
 def _describe_condition(models: Sequence[str]) -> str:

@@ -128,7 +128,7 @@ def test_groups_that_share_part_of_their_items_say_how_many(tmp_path):
     results = measured(tmp_path, table[kept])
     assert limits_of(results) == [
         "Groups did not score the same items: team=a and team=b share 6 of 60. Unless chance "
-        "assigned the items, their difference is one of items too."
+        "assigned the items, a difference in responsiveness is one of items too."
     ]
     evidence = results["evidence"].to_dataset().sel(group="team=a", other="team=b")
     assert evidence["shared_items"].item() == 6

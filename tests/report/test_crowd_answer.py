@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.analysis.crowd_evidence import OTHER_LABELS, crowd_evidence
+from sharpbayes.analysis.crowd_limits import OTHER_ITEMS
 from sharpbayes.report.lights import lights
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.crowd import GROUP_TABLES
@@ -500,6 +501,18 @@ def test_what_leaves_an_interval_without_meaning_is_said_before_the_value(name):
     usual_sentences = answer(add(crowd(), evidence=usual))
     assert usual_sentences[0] != "Too few."
     assert "Too few." in usual_sentences
+
+
+def test_that_groups_scored_other_items_is_said_before_their_responsiveness_is_compared():
+    condition = f"{OTHER_ITEMS}: g=x and g=y share 20 of 100."
+    groups = {"group": ["all", "g=x", "g=y"]}
+    attrs = {"limits": json.dumps([condition, "Few raters."]), "remarks": "[]", "same_labels": 1}
+    evidence = xr.Dataset({"few_labels": ("group", [False] * 3)}, groups, attrs)
+    sentences = answer(add(crowd(), evidence=evidence))
+    compared = next(x for x in sentences if "responsiveness (HM" in x)
+    assert sentences.index(condition) + 1 == sentences.index(compared)
+    assert sentences.count(condition) == 1
+    assert sentences.index("Few raters.") > sentences.index(compared)
 
 
 def test_an_expert_who_alone_labelled_items_is_not_left_out():

@@ -9,7 +9,7 @@ from sharpbayes.posterior.weightings import prob_lowest_throughout
 from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.declaration import View, build_tables
 from sharpbayes.report.tables.weighed import MODEL_TABLES
-from sharpbayes.report.weighing_answer import UNCONVERGED
+from sharpbayes.report.weighing_answer import EACH_ALONE, UNCONVERGED
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.weigh import weigh
 from tests.report.hand_made import ALL, add, evidence, fitted_panel, panel, scored_by_people
@@ -192,20 +192,35 @@ def test_where_a_tolerance_restricts_the_choice_no_probability_is_said():
     assert answer(weighed(x=free))[0].endswith("; it is lowest with probability 0.90.")
 
 
-@pytest.mark.parametrize("alike", [(), (("b", "c"),)])
-def test_without_a_fit_a_lower_observed_value_must_be_distinguishable(alike):
+def measured(alike=()):
+    """A measurement under weights, of pairs that are not distinguishable."""
     node = panel(alike=alike)
     interval = node["profile_interval"].to_dataset()
     values = node["profile/cvar"].to_numpy()
     bounds = (values[:, None] - values)[..., None] + [-0.1, 0.1]
     interval["cvar_difference_joint"] = (("model", "other", "bound"), bounds)
-    add(node, profile_interval=interval, evidence=evidence(MODELS))
+    return add(node, profile_interval=interval, evidence=evidence(MODELS))
+
+
+@pytest.mark.parametrize("alike", [(), (("b", "c"),)])
+def test_without_a_fit_a_lower_observed_value_must_be_distinguishable(alike):
+    node = measured(alike)
     assert answer(weighed("measured", x=node)) == (
         "Under x b is lowest as observed by CVaR of cumulative log-risk.",
         "The evidence does not carry that order: it is no recommendation."
         if alike
         else "The evidence carries that order.",
     )
+
+
+def test_an_order_that_some_weightings_carry_may_be_chance():
+    """Each weighting has its own test, so that the more there are the likelier one errs."""
+    assert answer(weighed("measured", x=measured(), y=measured((("b", "c"),)))) == (
+        "Under each of 2 weightings, x and y, b is lowest as observed.",
+        "The evidence carries that order under x; under y it is no recommendation.",
+        "Each weighting is tested by itself, at 5%: of several, one may carry an order by chance.",
+    )
+    assert EACH_ALONE not in answer(weighed("measured", x=measured(), y=measured()))
 
 
 def test_a_fit_that_has_not_converged_chooses_nothing():
