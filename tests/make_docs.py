@@ -47,7 +47,8 @@ JSON_TYPES = {
 }
 # Public functions in the order of a session, and methods of what they return.
 PUBLIC = ("study", "crowd", "load_study", "open_results", "load_weights", "save_results")
-PUBLIC += ("check", "measure", "fit", "preview", "weigh", "gate", "summary")
+PUBLIC += ("check", "measure", "fit", "preview", "weigh", "gate", "plan_next", "build_history")
+PUBLIC += ("compare", "simulate", "calibrate", "summary")
 CLASSES = {
     "RunnableStudy": ("check", "measure", "fit", "preview"),
     "Results": ("weigh", "report", "save"),

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.stats.draws import DRAWS, central_interval
 from sharpbayes.posterior.claims import evidence_texts
+from sharpbayes.report.nested_values import nested
 from sharpbayes.report.summary import answer, failed, remarks, verdict
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.updates import list_updates
@@ -107,18 +107,3 @@ def _without_draws(group: xr.DataTree) -> xr.Dataset:
 def _group(data: xr.Dataset) -> dict[str, Any]:
     """Every variable of a group, nested by its labels."""
     return {str(name): nested(array) for name, array in data.data_vars.items()}
-
-
-def nested(array: xr.DataArray) -> Any:
-    """Return an array as nested dictionaries, outermost dimension first.
-
-    Values that are missing or infinite, which JSON has no word for, are None.
-
-    >>> nested(xr.DataArray([1.5, np.nan, np.inf], {"model": ["a", "b", "c"]}, "model"))
-    {'a': 1.5, 'b': None, 'c': None}
-    """
-    if array.ndim == 0:
-        value = array.item()
-        return None if isinstance(value, float) and not np.isfinite(value) else value
-    labels = [str(label) for label in array[array.dims[0]].to_numpy()]
-    return {label: nested(part) for label, part in zip(labels, array, strict=True)}

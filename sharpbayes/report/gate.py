@@ -23,7 +23,6 @@ from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS, MIN_TAIL
 from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE, INFERIOR, NON_INFERIOR, PASSING
 from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.report.approval import expiry_warning
-from sharpbayes.report.document import nested
 from sharpbayes.report.gate_comparison import (
     describe_assumptions,
     describe_comparison,
@@ -31,6 +30,7 @@ from sharpbayes.report.gate_comparison import (
     name_studies,
 )
 from sharpbayes.report.metric_names import name_threshold
+from sharpbayes.report.nested_values import nested
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.gate import needed_prompts, telling_places
 from sharpbayes.report.wording import name_raters, probability_text

@@ -6,12 +6,14 @@ import xarray as xr
 
 PANEL, CROWD = "panel", "crowd"
 WEIGHED, COMPARISON, CALIBRATION, UNKNOWN = "weigh", "compare", "calibrate", "unknown"
-HISTORY, PEEKING = "history", "peek"
+HISTORY, PEEKING, GATE, NEXT = "history", "peek", "gate", "next"
 _BY_GROUP = {
     "history": HISTORY,
     "comparison": COMPARISON,
     "calibration": CALIBRATION,
     "peeking": PEEKING,
+    "gate": GATE,
+    "next": NEXT,
     "profile": PANEL,
     "responsiveness": CROWD,
 }

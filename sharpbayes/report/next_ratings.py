@@ -14,8 +14,8 @@ from sharpbayes.errors import format_percent, join_names
 from sharpbayes.posterior.next_ratings import MAX_JUDGEMENTS
 from sharpbayes.posterior.stopping import lists_gain
 from sharpbayes.report.approval import expiry_warning
-from sharpbayes.report.document import nested
 from sharpbayes.report.metric_names import LOSSES, name_one_loss
+from sharpbayes.report.nested_values import nested
 from sharpbayes.report.tables.format import number, places_of, small_number, thousands
 from sharpbayes.report.tables.renderer import csv_cell
 from sharpbayes.report.tables.table import Table

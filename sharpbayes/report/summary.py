@@ -14,16 +14,20 @@ from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.report.calibration_answer import calibration_answer, peeking_answer
 from sharpbayes.report.comparison_answer import comparison_answer
 from sharpbayes.report.crowd_answer import crowd_answer
+from sharpbayes.report.gate import gate_answer
 from sharpbayes.report.history_answer import has_fits, history_answer
 from sharpbayes.report.layout import (
     CALIBRATION,
     COMPARISON,
+    GATE,
     HISTORY,
+    NEXT,
     PEEKING,
     WEIGHED,
     list_open_checks,
     results_kind,
 )
+from sharpbayes.report.next_ratings import next_answer, next_table
 from sharpbayes.report.panel_answer import panel_answer
 from sharpbayes.report.tables.catalogue import report_tables, tables_after_run
 from sharpbayes.report.tables.crowd import ALL_ITEMS, describe_unmeasured
@@ -90,8 +94,10 @@ ANSWERS: dict[str, Callable[[xr.DataTree], Iterable[str]]] = {
     COMPARISON: comparison_answer,
     CALIBRATION: calibration_answer,
     PEEKING: peeking_answer,
+    GATE: gate_answer,
+    NEXT: next_answer,
 }
-OTHER_COMMANDS = (WEIGHED, COMPARISON, CALIBRATION, PEEKING)
+OTHER_COMMANDS = (WEIGHED, COMPARISON, CALIBRATION, PEEKING, GATE, NEXT)
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,8 +150,8 @@ def summary(results: xr.DataTree | str | Path) -> Summary:
     """Return what was found, whether to trust it, and the tables, to be shown in a notebook.
 
     Args:
-        results: From :func:`sharpbayes.measure`, :func:`sharpbayes.fit` or
-            :func:`sharpbayes.open_results`; or the path of a results file.
+        results: From :func:`sharpbayes.measure`, :func:`sharpbayes.fit`,
+            :func:`sharpbayes.open_results` or any other command; or the path of a results file.
 
     Returns:
         The ``title``; the ``answer``, a sentence each; ``trust``, whether to trust it; the failed
@@ -164,16 +170,23 @@ def summary(results: xr.DataTree | str | Path) -> Summary:
     """
     results = read_results(results, place="results")
     with explain_missing(results):
-        list_tables = report_tables if results_kind(results) in OTHER_COMMANDS else tables_after_run
         return Summary(
             title="".join(mark_texts(results, [str(results.attrs["title"])])),
             answer=answer(results),
             trust=verdict(results),
             failed=tuple(failed(results)),
             remarks=tuple(remarks(results)),
-            tables=tuple(list_tables(results)),
+            tables=tuple(_list_tables(results)),
             results=results,
         )
+
+
+def _list_tables(results: xr.DataTree) -> list[Table]:
+    """Return the tables that a command shows on the terminal."""
+    kind = results_kind(results)
+    if kind == NEXT:
+        return [next_table(results)]
+    return report_tables(results) if kind in OTHER_COMMANDS else tables_after_run(results)
 
 
 def answer(results: xr.DataTree) -> tuple[str, ...]:
@@ -185,7 +198,7 @@ def answer(results: xr.DataTree) -> tuple[str, ...]:
     tail risk, which models keep the tolerance, and which judge the order depends on. For a crowd:
     the responsiveness of all raters, who scores more harshly, which groups differ, and which expert
     matters. Of other commands it is what weightings decide, which model predicts best, whether fits
-    are calibrated, and how often several looks err.
+    are calibrated, how often several looks err, the verdict of the gate, and what to rate next.
     """
     return tuple(mark_texts(results, plain_answer(results)))
 

@@ -5,24 +5,39 @@ from dataclasses import replace
 import xarray as xr
 
 from sharpbayes.analysis.study import PanelStudy
-from sharpbayes.errors import SpecError
+from sharpbayes.errors import SpecError, require_type
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.context import RunContext, open_context
 
 
 def calibrate(
-    study: StudyFiles | RunContext, *, simulations: int, posterior: bool = False
+    study: StudyFiles | RunContext, *, simulations: int = 300, posterior: bool = False
 ) -> xr.DataTree:
     """Fit ratings with known truth at a study's design, and test whether the fits are calibrated.
 
-    CVaR of every model of a panel, or MPA and WRA of every group of a crowd, are among the
-    quantities of :func:`sharpbayes.bayes.predict.calibration.calibrate`. Of a panel the coverage of
-    the bootstrap intervals of `measure` is added, ``bootstrap_coverage (metric, model)``.
+    Args:
+        study: From :func:`sharpbayes.load_study`, or a context that also says where tasks run. The
+            scores are not used, and it needs none, unless truths are of its posterior.
+        simulations: Number of fits.
+        posterior: Whether truths are draws of the posterior of the study's own ratings in place of
+            the prior, and each fit has these ratings and one replicate of each.
 
-    With ``posterior`` truths are draws of the posterior of the study's own ratings in place of the
-    prior, and each fit has these ratings and one replicate of each; the coverage of the bootstrap
-    is left out. Otherwise the scores are not used, and the study needs none.
+    Returns:
+        The group ``calibration``. CVaR of every model of a panel, or MPA and WRA of every group of
+        a crowd, are among its quantities, see
+        :func:`sharpbayes.bayes.predict.calibration.calibrate`. Of a panel with truths of the prior
+        it has the coverage of the bootstrap intervals of `measure` too, ``bootstrap_coverage
+        (metric, model)``. The root attribute ``status`` is ``calibrated`` or ``not calibrated``.
+
+    Raises:
+        SpecError: The study names no model, or ``simulations`` is no number from 1 on.
+        DataError: Errors in the data.
     """
+    require_type(simulations, int, "calibrate: simulations", "a whole number")
+    if simulations < 1:
+        raise SpecError.at(
+            "calibrate", f"found {simulations}, must be at least 1", key="simulations"
+        )
     context = replace(open_context(study), as_design=not posterior)
     model, spec = context.model.spec, context.files.study.spec
     from sharpbayes.bayes.predict.calibration import calibrate as calibrate_model  # noqa: PLC0415 - PyMC

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.digest import digest_data
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import SpecError, did_you_mean
+from sharpbayes.errors import SpecError, describe_value, did_you_mean, format_count
 from sharpbayes.execution.progress import ProgressCallback, silent
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
-from sharpbayes.storage.results import open_results, provenance
+from sharpbayes.storage.results import file_of, provenance, read_results
 from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate, reload_files
 
 if TYPE_CHECKING:
@@ -37,18 +37,50 @@ class StoredFit:
 
 
 def compare(
-    paths: Mapping[str, Path], *, by: str, refits: int, progress: ProgressCallback = silent
+    fits: Mapping[str, xr.DataTree | str | Path],
+    *,
+    by: str = "rating",
+    refits: int = 10,
+    progress: ProgressCallback = silent,
 ) -> xr.DataTree:
-    """Compare fits by the expected log predictive density of ratings that are left out.
+    """Compare fits of the same ratings by how well they predict ratings that are left out.
 
-    Left out are single ratings, or the labels of the column ``by``, each with all its ratings;
-    ``refits`` units of each fit, those with the worst Pareto k above its limit, by fitting again.
-    The group ``comparison`` has over ``model``, best first, what
-    :func:`sharpbayes.bayes.predict.leave_out.rank_models` returns, ``bad_k`` (units above the limit
-    that were not fitted again), ``refitted`` and ``converged``; over ``(model, unit)``
-    ``elpd_unit`` and ``pareto_k``.
+    Args:
+        fits: Results of :func:`sharpbayes.fit` by name, two or more, or the paths of their files.
+        by: What is left out: single ratings (``rating``), or each label of a column, such as
+            ``item`` or ``prompt``, with all its ratings.
+        refits: How many units of each fit are left out by fitting again: those with the worst
+            Pareto k above its limit.
+        progress: Told in a sentence what is computed.
+
+    Returns:
+        The group ``comparison``: over ``model``, best first, what
+        :func:`sharpbayes.bayes.predict.leave_out.rank_models` returns of the expected log
+        predictive density, ``bad_k`` (units above the limit that were not fitted again),
+        ``refitted`` and ``converged``; over ``(model, unit)`` ``elpd_unit`` and ``pareto_k``.
+
+    Raises:
+        SpecError: Fewer than two fits, results that are none, fits of other ratings, or no such
+            column.
+        StorageError: A file that cannot be read.
     """
-    fits = {name: _open_fit(path) for name, path in paths.items()}
+    if not isinstance(fits, Mapping) or len(fits) < 2:  # noqa: PLR2004 - a comparison
+        given = (
+            format_count(len(fits), "fit") if isinstance(fits, Mapping) else describe_value(fits)
+        )
+        raise SpecError.at("fits", f"found {given}, must be results by name, two or more")
+    return _compare_fits(
+        {name: _open_fit(name, results) for name, results in fits.items()},
+        by=by,
+        refits=refits,
+        progress=progress,
+    )
+
+
+def _compare_fits(
+    fits: Mapping[str, StoredFit], *, by: str, refits: int, progress: ProgressCallback
+) -> xr.DataTree:
+    """Compare fits that were read; see :func:`compare`."""
     first = next(iter(fits.values()))
     _check_same_ratings(fits)
     known = ["rating", *sorted(set(first.ratings.factors) - {"scale"})]
@@ -112,10 +144,11 @@ def list_bad_units(pareto_k: NDArray[np.float64], *, good_k: float) -> list[int]
     return [int(unit) for unit in np.argsort(-k) if k[unit] > good_k]
 
 
-def _open_fit(path: Path) -> StoredFit:
+def _open_fit(name: str, results: xr.DataTree | str | Path) -> StoredFit:
     """Read a fit, and the ratings that it was fitted to."""
-    results = open_results(path)
-    refuse_approximate(results, str(path))
+    results = read_results(results, place=name)
+    path = file_of(results) or name
+    refuse_approximate(results, path)
     if "posterior" not in results or "model" not in results.attrs:
         raise SpecError.at(path, "no posterior: compare what sharpbayes fit wrote")
     attrs, files = results.attrs, reload_files(results)

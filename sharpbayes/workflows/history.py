@@ -1,21 +1,23 @@
 """Report of several results: what changed from release to release, with what each one answers."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import xarray as xr
 
 from sharpbayes.analysis.releases import compare_releases
-from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.errors import SpecError, StorageError, describe_value
 from sharpbayes.posterior.release import collect_answers
 from sharpbayes.report.layout import CROWD, PANEL, results_kind
 from sharpbayes.report.wording import is_approximate
+from sharpbayes.storage.results import read_results
 from sharpbayes.storage.schema import APPROXIMATION
 
 # Attributes of the newest release that the page shows.
 KEPT = ("seed", "overrides", "versions", "created")
 
 
-def build_history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
+def build_history(releases: Mapping[str, xr.DataTree | str | Path]) -> xr.DataTree:
     """Return what several results say of releases, in the order given.
 
     The group ``history`` has the variables of
@@ -24,12 +26,23 @@ def build_history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
     CVaR.
 
     Args:
-        releases: Results of ``measure`` or ``fit`` by the name of the release, two or more.
+        releases: Results of :func:`sharpbayes.measure` or :func:`sharpbayes.fit` by the name of the
+            release, oldest first, or the paths of their files.
 
     Raises:
         SpecError: Results of other commands, of previews, or of panels and of crowds together.
         StorageError: Results without a part that is compared.
     """
+    if not isinstance(releases, Mapping) or not releases:
+        message = f"found {describe_value(releases)}, must be results by the name of the release"
+        raise SpecError.at("releases", message)
+    return _join_releases(
+        {name: read_results(results, place=name) for name, results in releases.items()}
+    )
+
+
+def _join_releases(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
+    """What results say of releases, in the order given."""
     kind = _find_kind(releases)
     table = compare_releases(releases).merge(
         collect_answers(releases, are_panels=kind == PANEL), join="left"

@@ -35,9 +35,16 @@ from sharpbayes.spec.costs import PRICES, Costs
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Weights
-from sharpbayes.storage.results import file_provenance
+from sharpbayes.storage.results import file_provenance, read_results
 from sharpbayes.workflows.context import join_groups, refuse_approximate, under_weights
-from sharpbayes.workflows.weigh import NO_RATINGS, read_convergence_issues, read_draws, weigh
+from sharpbayes.workflows.weigh import (
+    NO_RATINGS,
+    NamedWeights,
+    read_convergence_issues,
+    read_draws,
+    read_weights,
+    weigh,
+)
 
 # Root attributes of the results that the plan keeps.
 KEPT = ("title", "created", "status", "data_sha256", "study_sha256")
@@ -56,18 +63,19 @@ NEEDS_FIT = (
 
 
 def plan_next(
-    results: xr.DataTree,
+    results: xr.DataTree | str | Path,
     *,
-    weights: SpecFile[Weights] | None = None,
+    weights: NamedWeights | None = None,
     costs: Mapping[str, float] | None = None,
     number: int = PURCHASES,
 ) -> xr.DataTree:
     """Tell whether to stop or to go on, and which ratings to buy next.
 
     Args:
-        results: Of a fit that has converged, from :func:`sharpbayes.open_results`.
-        weights: Weights that decide; None for those of the results. Their ``loss`` in
-            ``[decision]`` is the price of a loss.
+        results: Of a fit that has converged, from :func:`sharpbayes.open_results`, or the path of
+            their file.
+        weights: Weights that decide, or what :func:`sharpbayes.load_weights` reads; None for those
+            of the results. Their ``loss`` in ``[decision]`` is the price of a loss.
         costs: Prices over those of the study, by their names in ``[costs]``.
         number: Largest number of purchases that are listed.
 
@@ -80,14 +88,16 @@ def plan_next(
             model alone or of a crowd without two groups to compare; unknown names of prices.
         StorageError: Results without ratings.
     """
+    results = read_results(results, place="results", whole=False)
     refuse_approximate(results, "next")
-    files = read_fit_files(results, weights)
+    file = None if weights is None else read_weights(weights)
+    files = read_fit_files(results, file)
     study, draws = read_fit(results, files)
     prices = _read_costs(study, costs or {})
     if isinstance(study, CrowdStudy):
         group = _plan_crowd(study, draws, results, prices, number)
     else:
-        results = results if weights is None else _reweigh(results, weights)
+        results = results if file is None else _reweigh(results, file)
         group = _plan_panel(study, draws, results, prices, number)
     view = View(results)
     contradictions = [*find_contradictions(view)]

@@ -10,9 +10,28 @@ from sharpbayes.workflows.context import RunContext, open_context
 def simulate(study: StudyFiles | RunContext, *, pattern: str | None = None) -> SimulatedStudy:
     """Simulate ratings with known truth.
 
-    With ``model`` parameters come from the prior of the study's model, and ratings are at the
-    study's own design, whose cells need no scores; else the pattern is a scoring pattern of the
-    responsiveness paper. Without one it is ``model`` of a panel and ``normal`` of a crowd.
+    Args:
+        study: From :func:`sharpbayes.load_study`. Its scores are not used, and it needs none.
+        pattern: ``model`` for parameters from the prior of the study's model, and ratings at the
+            study's own design; or a scoring pattern of the responsiveness paper for a crowd:
+            ``normal``, ``shift``, ``conservative``, or ``all`` for raters of each. None for
+            ``model`` of a panel and ``normal`` of a crowd.
+
+    Returns:
+        Its ``tables`` are DataFrames by name, first of all ``ratings``; ``truth`` has the
+        parameters, and ``study`` is the text of a study file that measures the ratings.
+
+    Raises:
+        SpecError: No such pattern, one of a crowd for a panel, or no model.
+        DataError: Errors in the data.
+
+    Source: responsiveness paper, section 3.1 and Appendix A, of the scoring patterns.
+
+    Examples:
+        >>> import sharpbayes
+        >>> simulated = sharpbayes.simulate(sharpbayes.load_study("quickstart_crowd"))
+        >>> list(simulated.tables["ratings"].columns)
+        ['item', 'rater', 'score']
     """
     context = replace(open_context(study), as_design=True)
     if pattern is None:

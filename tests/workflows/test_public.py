@@ -13,14 +13,20 @@ import xarray as xr
 
 import sharpbayes
 from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.report.comparison_answer import comparison_answer
+from sharpbayes.report.gate import gate_answer
+from sharpbayes.report.history_answer import history_answer
+from sharpbayes.report.next_ratings import next_answer
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.preview import preview
+from tests.shared_results import as_converged
 
 PUBLIC = [
-    *("check", "crowd", "fit", "gate", "load_study", "load_weights", "measure", "open_results"),
-    *("preview", "save_results", "study", "summary", "weigh"),
+    *("build_history", "calibrate", "check", "compare", "crowd", "fit", "gate", "load_study"),
+    *("load_weights", "measure", "open_results", "plan_next", "preview", "save_results"),
+    *("simulate", "study", "summary", "weigh"),
 ]
-CLASSES = ["Results", "RunnableStudy"]
+CLASSES = ["Results", "RunnableStudy", "SharpbayesError"]
 SCRIPT = """
 import pandas as pd
 import xarray as xr
@@ -188,6 +194,41 @@ MISTAKES = {
         SpecError,
         "study: panel.indicators: found {}, must have at least 1 of them",
     ),
+    "one fit": (
+        lambda: sharpbayes.compare({"one": "one.nc"}),
+        SpecError,
+        "fits: found 1 fit, must be results by name, two or more",
+    ),
+    "fits without names": (
+        lambda: sharpbayes.compare(["one.nc", "two.nc"]),
+        SpecError,
+        "fits: found a value of type list, must be results by name, two or more",
+    ),
+    "no fit of a name": (
+        lambda: sharpbayes.compare({"one": 1, "two": 2}),
+        SpecError,
+        f"one: found 1, must be {RESULTS}",
+    ),
+    "no simulations": (
+        lambda: sharpbayes.calibrate(sharpbayes.load_study("quickstart"), simulations=0),
+        SpecError,
+        "calibrate: simulations: found 0, must be at least 1",
+    ),
+    "no study to simulate": (
+        lambda: sharpbayes.simulate("quickstart"),
+        SpecError,
+        "study: found 'quickstart', must be a study, such as sharpbayes.load_study returns",
+    ),
+    "no results to plan by": (
+        lambda: sharpbayes.plan_next(None),
+        SpecError,
+        f"results: found None, must be {RESULTS}",
+    ),
+    "no releases": (
+        lambda: sharpbayes.build_history(["may.nc"]),
+        SpecError,
+        "releases: found a value of type list, must be results by the name of the release",
+    ),
     "no frame": (
         lambda: sharpbayes.study(None),
         SpecError,
@@ -216,6 +257,30 @@ def test_the_path_of_results_stands_for_them(shared_results, tmp_path):
     assert sharpbayes.gate(path, path, **sides).identical(
         sharpbayes.gate(results, results, **sides)
     )
+
+
+def test_a_summary_says_what_each_command_finds(shared_results, tmp_path):
+    (tmp_path / "w.toml").write_text(
+        sharpbayes.load_weights("sharp").text + "[gate]\nmean = 0.5\n", encoding="utf-8"
+    )
+    sides = {"model": "aster", "against_model": "dahlia", "weights": tmp_path / "w.toml"}
+    compared = sharpbayes.gate(shared_results("measured_panel"), **sides)
+    fitted = as_converged(open_results(shared_results("fitted_panel")))
+    plan = sharpbayes.plan_next(fitted, weights="sharp", costs={"judge": 1.0}, number=3)
+    crowd = shared_results("fitted_crowd")
+    ranked = sharpbayes.compare({"one": crowd, "two": open_results(crowd)}, refits=0)
+    history = sharpbayes.build_history(dict.fromkeys(("may", "june"), crowd))
+    answers = {
+        gate_answer: compared,
+        next_answer: plan,
+        comparison_answer: ranked,
+        history_answer: history,
+    }
+    for describe, results in answers.items():
+        shown = sharpbayes.summary(results)
+        assert shown.answer == tuple(describe(results))
+        assert "no profile" not in repr(shown)
+        assert shown.tables or results is history
 
 
 @pytest.mark.slow
