@@ -116,12 +116,14 @@ def is_by_items(table: xr.Dataset) -> xr.DataArray:
 
     That is where ``gai_matched`` is outside the interval of GAI, and its own contains 1 or lies on
     its other side. Bool, of cohesion with ``gai``, ``gai_interval``, ``gai_matched`` and
-    ``gai_matched_interval``; False without an interval.
+    ``gai_matched_interval``; False without an interval, as in results of earlier versions.
 
     >>> table = xr.Dataset({"gai": 0.5, "gai_interval": ("bound", [0.4, 0.6]), "gai_matched": 1.0})
     >>> bool(is_by_items(match_intervals(table)))
     True
     """
+    if not {"gai_interval", "gai_matched_interval"} <= {*table.data_vars}:
+        return xr.zeros_like(table["gai"], dtype=bool)
     interval, matched = table["gai_interval"], table["gai_matched"]
     outside = (matched < interval.min("bound")) | (matched > interval.max("bound"))
     bounds, is_above = table["gai_matched_interval"], table["gai"] > 1

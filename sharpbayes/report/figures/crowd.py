@@ -131,9 +131,7 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
     data, names = data.sel(group=groups), label_groups(results, groups)
     figure, [[axes]] = _grid(1, 1, width=6.5, height=1.4 + _height(names.values()))
     place = np.arange(len(groups))
-    sure = (data["gai_p_adjusted"] < SIGNIFICANCE_LEVEL).to_numpy()
-    if "gai_matched" in data:
-        sure &= ~is_by_items(data).to_numpy()
+    sure = ((data["gai_p_adjusted"] < SIGNIFICANCE_LEVEL) & ~is_by_items(data)).to_numpy()
     kinds: tuple[tuple[np.ndarray, Style, str], ...] = (
         (~sure, {"color": "0.6", "linewidth": 1.0}, "GAI not distinguishable from 1"),
         (sure, {"color": "black", "linewidth": 3.0}, f"GAI: adjusted p < {SIGNIFICANCE_LEVEL:g}"),

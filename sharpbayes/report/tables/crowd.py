@@ -191,9 +191,8 @@ def _starred(name: str) -> Column:
 
 
 def _groups_by_items(view: View) -> list[str]:
-    """Groups whose GAI is unlike 1 by the items that were rated; none in earlier results."""
-    data = view.group("cohesion")
-    return labels_where(is_by_items(data)) if "gai_matched" in data else []
+    """Groups whose GAI is unlike 1 by the items that were rated."""
+    return labels_where(is_by_items(view.group("cohesion")))
 
 
 def _cohesion_note(view: View) -> str:
