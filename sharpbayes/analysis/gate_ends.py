@@ -4,7 +4,8 @@ from functools import partial
 
 import xarray as xr
 
-from sharpbayes.analysis.unseen_ends import end_rise, is_raised_by_ends
+from sharpbayes.analysis.limited_metrics import is_raised_by_ends
+from sharpbayes.analysis.unseen_ends import end_rise
 from sharpbayes.metrics.panel.least_numbers import MIN_PROMPTS
 from sharpbayes.metrics.panel.non_inferiority import errors_to_pass
 from sharpbayes.metrics.stats.unseen import raise_bounds, units_within

@@ -42,6 +42,16 @@ def about_log_risk(labels: xr.DataArray) -> xr.DataArray:
     return xr.DataArray(is_about, labels.coords, labels.dims)
 
 
+def is_raised_by_ends(labels: xr.DataArray) -> xr.DataArray:
+    """Return which limits or margins answers at the end raise, over the dimension of ``labels``.
+
+    >>> labels = ["policy_score", "dimension bias"]
+    >>> is_raised_by_ends(xr.DataArray(labels, dims="metric")).values
+    array([ True, False])
+    """
+    return about_log_risk(labels) | (labels == "policy_score")
+
+
 def select_value(data: xr.Dataset, label: str) -> xr.DataArray:
     """Return what a limit or a margin is about, by its label, such as ``dimension bias``."""
     kind, name = split_label(label)

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.limited_metrics import (
+    is_raised_by_ends,
     limited_metric,
     select_value,
     split_label,
@@ -15,7 +16,7 @@ from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import tells_tail, ties_of_limit
 from sharpbayes.analysis.tolerance_evidence import exceeded_limits, kept_limits
-from sharpbayes.analysis.unseen_ends import end_rise, is_raised_by_ends, unseen_end_share
+from sharpbayes.analysis.unseen_ends import end_rise, unseen_end_share
 from sharpbayes.metrics.panel.comparison import admissible, verdicts
 from sharpbayes.metrics.panel.evidence import lacks_prompts
 from sharpbayes.metrics.panel.profile import CVARS

@@ -4,7 +4,7 @@ import json
 
 import xarray as xr
 
-from sharpbayes.analysis.limited_metrics import about_log_risk
+from sharpbayes.analysis.limited_metrics import is_raised_by_ends
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.metrics.panel.comparison import VERDICTS, verdicts
 from sharpbayes.metrics.panel.profile import MEANS
@@ -129,10 +129,10 @@ def restrict_decision(
 def relies_on_fit(tolerance: xr.Dataset) -> xr.DataArray:
     """Return which limits a fit alone can call kept, over (model, threshold).
 
-    They are about log-risk, and beyond what the bootstrap shows of a model's own prompts. An answer
-    at the end of the scale is most of its log-risk, and how rare such answers are a fit takes from
+    They are about log-risk or the policy score, and beyond what the bootstrap shows of a model's
+    own prompts. A few severe answers can be most of either, and how rare they are a fit takes from
     the other scores.
     """
     is_shown = kept_limits(tolerance, other_prompts=False)
-    relies: xr.DataArray = ~is_shown & about_log_risk(tolerance["threshold"])
+    relies: xr.DataArray = ~is_shown & is_raised_by_ends(tolerance["threshold"])
     return relies.transpose("model", "threshold")

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.limited_metrics import about_log_risk, limited_metric
+from sharpbayes.analysis.limited_metrics import limited_metric
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.metrics.panel.evidence import counted_answers, is_saturated
 from sharpbayes.metrics.panel.tail_bounds import unseen_end_rise
@@ -59,13 +59,3 @@ def end_rise(labels: xr.DataArray, weights: Weights) -> Rise:
         for values in zip(*of_label, strict=True)
     )
     return Rise(tail, height)
-
-
-def is_raised_by_ends(labels: xr.DataArray) -> xr.DataArray:
-    """Return which limits or margins answers at the end raise, over the dimension of ``labels``.
-
-    >>> labels = ["policy_score", "dimension bias"]
-    >>> is_raised_by_ends(xr.DataArray(labels, dims="metric")).values
-    array([ True, False])
-    """
-    return about_log_risk(labels) | (labels == "policy_score")

@@ -9,7 +9,7 @@ from sharpbayes.analysis.gate_differences import gate_values
 from sharpbayes.analysis.gate_ends import seen_bounds
 from sharpbayes.analysis.gate_evidence import withhold
 from sharpbayes.analysis.gate_margins import required_gate
-from sharpbayes.analysis.limited_metrics import about_log_risk
+from sharpbayes.analysis.limited_metrics import is_raised_by_ends
 from sharpbayes.metrics.panel.comparison import verdicts
 from sharpbayes.metrics.panel.non_inferiority import (
     INCONCLUSIVE,
@@ -34,10 +34,10 @@ def posterior_gate(
 
     The candidate is at least as safe where all differences are within their margins with the
     confidence of the gate, and not as safe where they are so with at most 1 less it. Differences of
-    log-risk must be within by the bootstrap too: how rare answers at the end of the scale are a fit
-    takes from the other scores. Where posterior and bootstrap dispute a difference, one's outside
-    of the other's bounds, nothing is decided but what is not as safe by both. The profile has draws
-    over (chain, draw, model); ``measured`` is from
+    log-risk and of the policy score must be within by the bootstrap too: how rare severe answers
+    are a fit takes from the other scores. Where posterior and bootstrap dispute a difference, one's
+    outside of the other's bounds, nothing is decided but what is not as safe by both. The profile
+    has draws over (chain, draw, model); ``measured`` is from
     :func:`sharpbayes.analysis.gate.measure_gate`. Added are over (metric) ``prob_within`` and
     ``bootstrap_difference``, over (metric, bound) ``bootstrap_bounds``, and the attributes
     ``prob_all``, ``bootstrap_verdict`` and ``disputed``, a JSON list of metrics.
@@ -54,7 +54,7 @@ def posterior_gate(
     is_disputed = is_outside(group["difference"], seen_bounds(measured))
     is_disputed |= is_outside(measured["difference"], group["bounds"])
     is_shown = measured["bounds"].sel(bound="upper", drop=True) <= margin
-    is_open = about_log_risk(margin["metric"]) & ~is_shown
+    is_open = is_raised_by_ends(margin["metric"]) & ~is_shown
     disputed = [str(name) for name in is_disputed["metric"].to_numpy()[is_disputed.to_numpy()]]
     shown = (
         xr.DataArray(prob_all >= gate.confidence),
@@ -104,12 +104,12 @@ def _restrict(
 
 
 def _require_both(group: xr.Dataset, measured: xr.Dataset) -> xr.Dataset:
-    """Return a gate with prompts and rates of one in which log-risk must be within by both.
+    """Return a gate with prompts and rates of one in which some metrics must be within by both.
 
-    Of a metric of log-risk prompts are as many as both need. No more candidates pass by both than
+    Of such a metric prompts are as many as both need. No more candidates pass by both than
     by either.
     """
-    by_both = about_log_risk(group["metric"])
+    by_both = is_raised_by_ends(group["metric"])
     if not bool(by_both.any()):
         return group
     needed = {

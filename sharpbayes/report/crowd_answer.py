@@ -308,7 +308,7 @@ def _flagged(count: int) -> str:
     subject = "rater is" if count == 1 else "raters are"
     return (
         f"{count} {subject} flagged as careless: the model describes their scores better without "
-        "the items."
+        "the items. Who follows the items weakly can be flagged too."
     )
 
 

@@ -50,8 +50,8 @@ UNSEEN_ENDS = (
 # Why a limit that a fit calls kept is not shown to be: by the observed value, by its bound, and by
 # answers that nobody saw.
 FIT_ALONE_TEXTS = (
-    "{its} observed log-risk exceeds a limit",
-    "{its} observed answers do not show it: by their resamples log-risk may exceed a limit",
+    "{its} observed value exceeds a limit",
+    "{its} observed answers do not show it: by their resamples a limit may be exceeded",
     UNSEEN_ENDS,
 )
 
@@ -144,7 +144,7 @@ def _unseen_end_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     yield (
         f"By {its} observed answers {join_names(names)} would keep it. None of these is at the end "
         f"of the scale, but up to {share:.1%} of all prompts can lead to one, and with these "
-        f"log-risk may exceed the limit.{enough if np.isfinite(prompts) else ''}"
+        f"the limit may be exceeded.{enough if np.isfinite(prompts) else ''}"
     )
 
 

@@ -8,7 +8,11 @@ import xarray as xr
 
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import keeps_tolerance
-from sharpbayes.analysis.tolerance_evidence import restrict_decision, restrict_verdicts
+from sharpbayes.analysis.tolerance_evidence import (
+    relies_on_fit,
+    restrict_decision,
+    restrict_verdicts,
+)
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.report.page import page_text
 from sharpbayes.report.panel_decision import fit_alone_sentences
@@ -233,7 +237,7 @@ def test_a_fit_does_not_keep_the_limit_of_a_category_that_its_prompts_do_not_tel
         ({}, ""),
         ({"unseen_end_rise": 2.0}, "no observed answer is at the end of the scale"),
         ({"bounds": 3.0}, "its observed answers do not show it"),
-        ({"bounds": 3.0, "observed": 2.5}, "its observed log-risk exceeds a limit"),
+        ({"bounds": 3.0, "observed": 2.5}, "its observed value exceeds a limit"),
     ],
 )
 def test_a_fit_alone_does_not_keep_a_limit_on_log_risk(results, change, told):
@@ -250,13 +254,26 @@ def test_a_fit_alone_does_not_keep_a_limit_on_log_risk(results, change, told):
     state = decided["state"].sel(model="m0", drop=True)
     verdicts = dict(zip(state["threshold"].values.tolist(), state.values.tolist(), strict=True))
     verdict = "cannot tell" if told else "admissible"
-    log_risks = dict.fromkeys(("cvar", "mean", "category age"), verdict)
-    assert verdicts == log_risks | {"dimension bias": "admissible"}
+    raised = dict.fromkeys(("cvar", "mean", "category age"), verdict)
+    assert verdicts == raised | {"dimension bias": "admissible"}
     assert decided["verdict"].sel(model="m0").item() == verdict
     view = View(xr.DataTree.from_dict({"/tolerance": tolerance, "/decision": decided}))
     sentences = list(fit_alone_sentences(view, ["m0"]))
     assert len(sentences) == bool(told)
     assert not told or sentences[0].startswith(f"By the fit m0 would keep it, but {told}")
+
+
+@pytest.mark.parametrize(
+    ("label", "relies"), [("policy_score", True), ("mean", True), ("dimension truth", False)]
+)
+def test_limits_that_severe_answers_exceed_rely_on_a_fit(results, label, relies):
+    tolerance = results["tolerance"].to_dataset().sel(threshold=["mean"])
+    tolerance = tolerance.assign_coords(threshold=[label])
+    beyond = tolerance["bounds"] * 0.0 + tolerance["limit"] + 1.0
+    of_models = relies_on_fit(tolerance.assign(bounds=beyond.transpose(*tolerance["bounds"].dims)))
+    assert of_models.values.tolist() == [[relies]] * tolerance.sizes["model"]
+    within = tolerance.assign(bounds=tolerance["bounds"] * 0.0 - 1.0)
+    assert not relies_on_fit(within).any()
 
 
 def test_own_prompts_are_no_reason_where_a_category_does_not_tell_its_tail(tmp_path):

@@ -37,6 +37,7 @@ from tests.references.worlds import (
     plain_crowd,
     sparse_clickers,
     straight_liners,
+    weak_slopes,
 )
 
 # World, and whether raters of kind 1 are careless there.
@@ -48,6 +49,7 @@ WORLDS = {
     "a fifth reversed": (few_reversed.WORLD, False),
     "minority opinion": (minority_opinion.WORLD, False),
     "camps of raters": (camps_of_raters.WORLD, False),
+    "weak slopes": (weak_slopes.WORLD, False),
 }
 HEADER = ("world", "kind", "careless", "studies", "converged", "raters", "flagged", "share", "low")
 HEADER = (*HEADER, "high", "mean_probability", "reading")

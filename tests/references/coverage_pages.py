@@ -161,6 +161,20 @@ def severe_gate_table(rows: list[Row]) -> str:
     return markdown(["severe answers", "prompts", "margin", "without", "now"], lines)
 
 
+def severe_fit_table(rows: list[Row]) -> str:
+    """Shares of candidates that pass by a fit, by the bootstrap and by both, by design."""
+    lines = [
+        [
+            f"{percent([row], 'severe')}% at {row['score']}" if float(row["severe"]) else "none",
+            *(row["prompts"], row["margin"]),
+            *(percent([row], column) for column in ("fit", "bootstrap", "now", "mixed")),
+        ]
+        for row in rows
+    ]
+    header = ["severe answers", "prompts", "margin", "by the fit alone, %", "by the bootstrap, %"]
+    return markdown([*header, "now, %", "fits that mixed, %"], lines)
+
+
 def label_samples_table(rows: list[Row]) -> str:
     """Shares of studies in which labelled prompts are said to be no random sample."""
     lines = [
@@ -518,6 +532,7 @@ def main() -> None:
     rare_order = rare_order_table(read_rows("rare_order.csv"))
     rare = {"rare harm": rare_harm, "rare gate": rare_gate, "rare order": rare_order}
     rare |= {"severe gate": severe_gate_table(read_rows("severe_gate.csv"))}
+    rare |= {"severe fit": severe_fit_table(read_rows("severe_fit.csv"))}
     rare |= {"label order": label_order_table(read_rows("label_order.csv"))}
     write("rare-harm.md", rare)
     clustered = {

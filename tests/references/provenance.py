@@ -176,6 +176,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *(*GATE, f"{OWN}/rare_gate.py", f"{OWN}/severe_gate.py"),
     ),
+    "severe_fit.csv": (
+        *(*POSTERIOR, "models", f"{OWN}/rare_gate.py", f"{OWN}/severe_gate.py"),
+        f"{OWN}/severe_fit.py",
+    ),
     "label_samples.csv": (
         *("sharpbayes/metrics/panel/label_gaps.py", "sharpbayes/metrics/stats/multiplicity.py"),
         f"{OWN}/label_samples.py",

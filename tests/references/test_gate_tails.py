@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sharpbayes.analysis.gate import measure_gate
-from tests.references import gate
+from tests.references import gate, severe_fit
+from tests.references.coverage_pages import read_rows
 from tests.references.gate_tails import (
     ALPHA,
     RESAMPLES,
@@ -38,3 +39,20 @@ def test_bounds_of_the_copy_are_those_of_the_gate(pair):
     # Other resamples: quantiles of 500 differ by some percent.
     assert mean + reaches[0] == pytest.approx(float(bounds.sel(metric="mean")), rel=0.1)
     assert cvar[0] + reaches[1] == pytest.approx(float(bounds.sel(metric="cvar")), rel=0.15)
+
+
+def test_severe_answers_do_not_pass_by_a_fit_alone():
+    rows = read_rows("severe_fit.csv")
+    severe = [row for row in rows if float(row["severe"]) > 0]
+    for row in severe:
+        error = np.sqrt(0.05 * 0.95 / int(row["studies"]))
+        assert float(row["now"]) <= 0.05 + 2 * error, row
+    assert max(float(row["fit"]) for row in severe) > 0.3
+    assert all(float(row["now"]) <= float(row["fit"]) for row in rows)
+    assert all(float(row["now"]) <= float(row["bootstrap"]) for row in rows)
+
+
+@pytest.mark.slow
+def test_the_study_of_severe_answers_and_a_fit_runs():
+    [row] = severe_fit.study_design(40, 0.0, 0, 0.2, 2)
+    assert row[4:7] == ("1.000", "1.000", "1.000")

@@ -93,10 +93,10 @@ def _note(view: View) -> str:
         sides = "The candidate", "the reference"
     by_both = attrs["method"] == "posterior"
     ends = (
-        f" Upper bounds of log-risk{' by the bootstrap' * by_both} contain what answers at the end "
-        "of the scale can add, of which the candidate shows none."
+        f" Upper bounds of log-risk and of the policy score{' by the bootstrap' * by_both} contain "
+        "what answers at the end of the scale can add, of which the candidate shows none."
     ) * bool((view.group("gate").get("unseen_end_rise", np.zeros(1)) > 0).any())
-    both = " Log-risk must be within its margins by both." * by_both
+    both = " Log-risk and the policy score must be within their margins by both." * by_both
     drift = " less what the anchors show that judges score higher" * (int(attrs["anchors"]) > 0)
     return (
         f"{' less '.join(sides)}{drift}, with one-sided bounds at "

@@ -27,8 +27,8 @@ def _note(view: View) -> str:
         "bound."
     ) * len(_rises_by_ends(view))
     fitted = (
-        " P(kept): posterior probability of staying within the limit; one on log-risk is kept only "
-        "where the bootstrap keeps it too."
+        " P(kept): posterior probability of staying within the limit; one on log-risk or on the "
+        "policy score is kept only where the bootstrap keeps it too."
     ) * ("tolerance/prob_within" in view)
     return (
         "Observed value and bootstrap bounds, each one-sided at "

@@ -102,7 +102,8 @@ def test_the_answer_says_that_all_raters_are_flagged(results):
     results["responsiveness_careless"] = xr.DataTree(metrics.where(is_left))
     assert list(CrowdAnswer(View(results))._careless()) == [
         "4 raters are flagged as careless: the model describes their scores better without the "
-        "items. Without these raters no responsiveness is left."
+        "items. Who follows the items weakly can be flagged too. Without these raters no "
+        "responsiveness is left."
     ]
 
 
@@ -115,9 +116,9 @@ def test_metrics_that_are_missing_have_no_table(results):
 def test_the_answer_says_what_careless_raters_change(results):
     assert list(CrowdAnswer(View(results))._careless()) == [
         "1 rater is flagged as careless: the model describes their scores better without the "
-        "items. Without this rater the observed responsiveness is 0.60 in place of 0.55, of 3 "
-        "raters in place of 4: fewer ratings an item alone may move it. Nobody is left out "
-        "elsewhere."
+        "items. Who follows the items weakly can be flagged too. Without this rater the observed "
+        "responsiveness is 0.60 in place of 0.55, of 3 raters in place of 4: fewer ratings an item "
+        "alone may move it. Nobody is left out elsewhere."
     ]
     reads = results["careless"].to_dataset()
     reads["reading_p"][1] = 0.01
