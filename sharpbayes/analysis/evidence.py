@@ -4,6 +4,7 @@ import xarray as xr
 
 from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
 from sharpbayes.analysis.profile_plan import ProfilePlan
+from sharpbayes.analysis.repeated_answers import describe_generations
 from sharpbayes.analysis.tail_evidence import is_lower_by_ties, measure_tail
 from sharpbayes.analysis.tail_remarks import describe_unsupported_limits
 from sharpbayes.analysis.tolerance import limits_tails
@@ -86,7 +87,7 @@ def panel_evidence(
         level=plan.study.spec.bootstrap.level,
         estimator=plan.weights.tail.estimator,
         judges=table.sizes["judge"],
-        weighted=int(shares is not None),
+        weighted=int(plan.shares is not None),
         tail_unit="answer" if "sample" in plan.dim else "prompt",
     )
     if plan.clusters is not None:
@@ -95,7 +96,7 @@ def panel_evidence(
     tails = decided is None or limits_tails(decided)
     chosen = intervals[PAIRS].assign(cvar_interval=intervals["cvar"])
     remarks = describe_correlations(plan.study.data.correlated_by, plan.study.panel.roles.cluster)
-    remarks += _remark_clusters(evidence, plan.study.panel)
+    remarks += _remark_clusters(evidence, plan.study.panel) + describe_generations(table)
     remarks += _remark_own_judges(evidence["judge_share"], plan.study.panel)
     remarks += [] if tolerance is None else describe_unsupported_limits(tolerance)
     limits = state_limits(evidence, profile.assign(chosen), limits_tails=tails, remarks=remarks)

@@ -27,6 +27,8 @@ from sharpbayes.metrics.stats.ranks import is_lowest
 Groups = dict[str, xr.Dataset]
 # A judge who has rows for this share of the answers of a model was to score all of them.
 ALMOST_ALL = 0.9
+# So was a model that has this share of the prompts, where another one has nearly all.
+MOST = 0.8
 # Draws of each missing score, and the step in which the tipping point is sought.
 DRAWS, STEP = 10, 0.25
 
@@ -125,8 +127,9 @@ def _can_be_lowest(bounds: xr.DataArray, observed: xr.DataArray) -> xr.DataArray
 def asked_scores(plan: ProfilePlan) -> xr.DataArray:
     """Return which sub-indices were asked for: those that the rows in the data would give.
 
-    So were those of an answer without any row of a model that has nearly all prompts of the others.
-    A crash or a refusal leaves no row, and a model of other prompts lacks many. So were those
+    So were those of an answer without any row of a model that has nearly all prompts of the others,
+    or most of them where another model has nearly all. A crash or a refusal leaves no row, and a
+    model of other prompts lacks many; where prompts are shared out, all models do. So were those
     of an answer that other judges scored, by a judge with rows for nearly all answers of the model,
     and by every judge where ``judges.missing`` leaves out answers that not all of them scored.
     """
@@ -136,7 +139,8 @@ def asked_scores(plan: ProfilePlan) -> xr.DataArray:
     asked = _rows_asked(plan, unasked)
     answered = asked.any([dim for dim in asked.dims if dim not in ("model", "prompt")])
     share = answered.mean("prompt")
-    is_lost = ~answered & (share >= FEW_SHARED) & (share < 1.0)
+    least = MOST if float(share.max()) >= FEW_SHARED else FEW_SHARED
+    is_lost = ~answered & (share >= least) & (share < 1.0)
     return asked | (is_lost & asked.any("model")) | _rows_lacked(plan, asked)
 
 

@@ -11,7 +11,7 @@ from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.rare_harm import bound_rare_harm
 from sharpbayes.analysis.shared_prompts import SharedPrompts, find_prompt_sets
-from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers
+from sharpbayes.metrics.panel.evidence import count_prompts, counted_answers, spread_freedom
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.stats.clusters import scale_errors
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap, jackknife
@@ -51,7 +51,18 @@ def bootstrap_profile(
         shared=_share_prompts(plan),
         rare_harm=bound_rare_harm(plan, observed) if errors else None,
         clusters=plan.clusters,
+        freedom=freedom_of_shares(plan),
     )
+
+
+def freedom_of_shares(plan: ProfilePlan) -> xr.DataArray | None:
+    """Return the degrees of freedom of means under shares of categories; None without shares.
+
+    A few prompts of a category with a large share carry most of an error, and show little of it.
+    """
+    if plan.shares is None:
+        return None
+    return spread_freedom(plan.table["log_risk"], weights=plan.target_weights())
 
 
 def bootstrap_differences(plan: ProfilePlan, names: Collection[str]) -> BootstrappedProfile:

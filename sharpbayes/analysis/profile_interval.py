@@ -50,6 +50,8 @@ class BootstrappedProfile:
         shared: The metrics on the prompts of both models of a pair, where models have other ones.
         rare_harm: What bounds the means that few prompts carry, if there are any.
         clusters: Number of clusters of prompts of each model; None where prompts are independent.
+        freedom: Degrees of freedom of the means of each model under shares of categories; None
+            where all prompts count alike.
     """
 
     observed: xr.Dataset
@@ -64,6 +66,7 @@ class BootstrappedProfile:
     shared: SharedPrompts | None = None
     rare_harm: RareHarm | None = None
     clusters: xr.DataArray | None = None
+    freedom: xr.DataArray | None = None
 
     def intervals(self) -> xr.Dataset:
         """Return the interval of every metric and of the differences between models.
@@ -264,7 +267,7 @@ class BootstrappedProfile:
     def _freedom(self, name: str) -> xr.DataArray:
         """Number of prompts that carry a difference of two models: of no mean those in the tail.
 
-        Of a mean at most the number of clusters.
+        Of a mean at most the number of clusters, and the degrees of freedom under shares.
         """
         is_mean = name in profile.MEANS
         fewer = _take_fewer(self.prompts if is_mean else self.tail_prompts)
@@ -272,8 +275,9 @@ class BootstrappedProfile:
             sets = self.shared.sets
             shared = sets.n_shared if is_mean else self.shared.fewer_tail_prompts
             fewer = shared.where(sets.are_enough, fewer)
-        if is_mean and self.clusters is not None:
-            fewer = xr.ufuncs.minimum(fewer, _take_fewer(self.clusters))
+        for number in (self.clusters, self.freedom):
+            if is_mean and number is not None:
+                fewer = xr.ufuncs.minimum(fewer, _take_fewer(number))
         return fewer.clip(min=1.0)
 
     def _limit(self, name: str) -> float:

@@ -15,7 +15,7 @@ from sharpbayes.analysis.indicators import (
     tabulate_indicators,
 )
 from sharpbayes.analysis.limited_metrics import CATEGORY
-from sharpbayes.analysis.repeated_answers import apply_by_answers
+from sharpbayes.analysis.repeated_answers import apply_by_answers, weigh_answers
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.data import panel as panel_data
@@ -267,6 +267,7 @@ class ProfilePlan:
         self, counts: xr.DataArray | None = None
     ) -> xr.DataArray | PopulationWeights | None:
         """Return weights of prompts: counts, brought to the shares of categories if any."""
+        counts = weigh_answers(self.table, counts)
         if self.shares is None:
             return counts
         return PopulationWeights(self.table["category"], self.shares, counts)

@@ -30,6 +30,8 @@ from sharpbayes.errors import DataError, did_you_mean, format_count, format_list
 from sharpbayes.spec.panel import Panel, People, PeopleRoles
 
 *ABOUT, _ = PEOPLE
+# Stands for the person of labels that have none.
+GOLD = "gold"
 
 
 def add_people(
@@ -71,7 +73,7 @@ def add_people(
     if not judged[tuple(codes.values())].any():
         message = "no cell here was scored by a judge: people and judges share none"
         raise DataError.at(parser.path, message)
-    person = Factor(("gold",), np.zeros(len(table), dtype=np.int32))
+    person = Factor((GOLD,), np.zeros(len(table), dtype=np.int32))
     if roles.rater is not None:
         person = make_factor(table[roles.rater])
     codes["rater"] = person.codes[rows]

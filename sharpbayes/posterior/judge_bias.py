@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design.crossing import cross
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term, TermKind
 from sharpbayes.bayes.design.judge_errors import FAMILY, JUDGE, MACHINE, error_column
+from sharpbayes.data.people import GOLD
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.stats.draws import DRAWS, central_interval
@@ -54,7 +55,8 @@ def judge_bias(
     negative where judges favour models of their own family. Each with ``_mean``, ``_interval``
     (dimension ``bound``) and ``_probability`` to be above 0 (above 1 for discrimination). ``shared
     (judge)``: the judge's ratings of cells that people scored too. A dimension or a model that a
-    judge did not score is missing.
+    judge did not score is missing. The attribute ``reference`` says with whom judges are compared,
+    and ``people`` how many these are.
 
     Source: many-facet models of rater severity, Linacre 1989; Samejima 1968.
     """
@@ -93,11 +95,25 @@ def judge_bias(
     if has_people(ratings):
         table["shared"] = ("judge", _count_shared(ratings))
         table = table.assign_coords(judge=list(ratings.factors["judge"].labels))
-    reference = (
-        "the people who scored" if has_people(ratings) else "other judges of the same models"
-    )
+    reference = _name_reference(ratings)
     note = f"{format_percent(level)} posterior intervals of differences from {reference}."
-    return table.assign_attrs(level=level, interval_note=note, link=design.link)
+    facts = {"level": level, "interval_note": note, "link": design.link, "reference": reference}
+    return table.assign_attrs(facts, people=_count_people(ratings))
+
+
+def _count_people(ratings: Ratings) -> int:
+    """How many people scored; 0 where labels have no person."""
+    persons = ratings.factors["rater"].labels if has_people(ratings) else ()
+    return 0 if persons == (GOLD,) else len(persons)
+
+
+def _name_reference(ratings: Ratings) -> str:
+    """With whom judges are compared."""
+    if not has_people(ratings):
+        return "other judges of the same models"
+    count = _count_people(ratings)
+    several = f"the {count} people who scored" if count else "the gold labels"
+    return "the one person who scored" if count == 1 else several
 
 
 def _mean_of_people(posterior: xr.Dataset, design: Design, by: str) -> xr.DataArray:

@@ -85,6 +85,8 @@ CROWD_LIMITS = (
     "A group's numbers describe these raters on these items, and nobody by belonging to a group.",
     "A low value says that scores do not follow the labels; it does not say whose view is right.",
 )
+BY_BOOTSTRAP = "No fit decided: this is from the bootstrap."
+IN_THE_FIT = "Whether a fit converged and passed its checks is in the results of the fit."
 # What a history says of its intervals where no release was fitted.
 NO_FITS = "No release was fitted: what intervals contain is in the results of each release."
 # The answers of other commands than `measure` and `fit`.
@@ -302,7 +304,8 @@ def plain_verdict(results: xr.DataTree) -> str:
     if not_fitted:
         return not_fitted[0]
     if results_kind(results) in (HISTORY, *OTHER_COMMANDS):
-        return "Whether a fit converged and passed its checks is in the results of the fit."
+        by_bootstrap = "gate" in results and results["gate"].attrs["method"] == "bootstrap"
+        return BY_BOOTSTRAP if by_bootstrap else IN_THE_FIT
     remarks = [*_bias_of_model(results), *_divergences(results)]
     is_compared = "predictive_checks" in results
     passed = "The fit converged and no check failed." if is_compared else NOT_COMPARED

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.repeated_answers import apply_by_answers
+from sharpbayes.analysis.repeated_answers import apply_by_answers, weigh_answers
 from sharpbayes.metrics.panel.validation import friedman_test
 from sharpbayes.report.summary import remarks, verdict
 from sharpbayes.report.wording import resampled_units
@@ -54,6 +54,36 @@ def test_parts_have_the_same_answers_and_come_back_in_order(lead):
     xr.testing.assert_identical(apply_by_answers(table, count), total)
     if not lead:
         assert len(masks) == 3
+
+
+def test_a_prompt_counts_once_however_often_a_model_answered_it(tmp_path):
+    table = frame(samples=4, prompts=30)
+    first = table["prompt"] < "p10"
+    uneven = table[(table["model"] != "m0") | first | (table["sample"] == "s0")]
+    results = measured(tmp_path / "uneven", uneven, roles=ROLE)
+    mean_of_prompts = results["panel"]["log_risk"].mean("sample").mean("prompt")
+    np.testing.assert_allclose(results["profile"]["mean"], mean_of_prompts)
+    assert results["profile_interval"]["mean"].notnull().all()
+    assert results["evidence"].attrs["weighted"] == 0
+    assert results["evidence"]["prompts"].values.tolist() == [30, 30, 30]
+    [text] = [t for t in json.loads(results["evidence"].attrs["limits"]) if "more often" in t]
+    assert text == (
+        "Models answered some prompts more often than others (m0 1 to 4 times). Each prompt counts "
+        "once for a model. Where answers were asked for again because of what the first ones were, "
+        "numbers are still a little off."
+    )
+    assert text in json.loads(results["evidence"].attrs["remarks"])
+
+
+@pytest.mark.parametrize("dims", [("model", "prompt"), ("model", "prompt", "sample")])
+def test_even_numbers_of_answers_leave_counts_as_they_are(dims):
+    rng = np.random.default_rng(2)
+    harm = xr.DataArray(rng.random([3] * len(dims)), dims=dims)
+    table, counts = xr.Dataset({"harm": harm}), xr.DataArray([1.0, 0.0, 2.0], dims="prompt")
+    assert weigh_answers(table, counts) is counts
+    assert weigh_answers(table, None) is None
+    lacking = harm.where(harm["prompt"] != 0) if "sample" not in dims else harm
+    assert weigh_answers(xr.Dataset({"harm": lacking}), counts) is counts
 
 
 def test_prompts_are_shared_however_often_a_model_answered(tmp_path):

@@ -116,10 +116,20 @@ def test_answers_without_a_row_of_one_model_are_missing():
     assert bool(missing["mean_can_be_lowest"].all())
 
 
-def test_a_model_of_other_prompts_was_not_asked_for_those_it_lacks():
+@pytest.mark.parametrize(
+    ("lost", "of_other", "is_missing"), [(10, 0, True), (25, 0, False), (10, 10, False)]
+)
+def test_a_model_of_other_prompts_was_not_asked_for_those_it_lacks(lost, of_other, is_missing):
+    """It was where it has most of them and another one has all: a crash leaves no row."""
     table = draw_scores(np.random.default_rng([13, 3]), prompts=100, absent=0.0, severity=0.0)
-    lacks = (table["model"] == "two") & (table["prompt"] < "p0010")
-    assert "missing" not in study_of(table[~lacks]).measure()
+    first, second = table["model"] == "one", table["model"] == "two"
+    lacks = (second & (table["prompt"] < f"p{lost:04d}")) | (
+        first & (table["prompt"] >= f"p{100 - of_other:04d}")
+    )
+    results = study_of(table[~lacks]).measure()
+    assert ("missing" in results) == is_missing
+    if is_missing:
+        assert results["missing"]["unscored"].sel(model="two").item() == lost
 
 
 def test_the_study_of_unequal_judges_counts_false_orders():

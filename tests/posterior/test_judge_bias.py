@@ -122,7 +122,7 @@ def test_intervals_are_of_differences_from_whom_there_is_to_compare_with(ratings
     design, posterior = parts
     note = "90% posterior intervals of differences from {}."
     bias = judge_bias(posterior, design, ratings, level=0.9)
-    assert bias.attrs["interval_note"] == note.format("the people who scored")
+    assert bias.attrs["interval_note"] == note.format("the 4 people who scored")
     factors = {name: factor for name, factor in ratings.factors.items() if name != "rater"}
     by_judges = Ratings(ratings.score, factors, ratings.scales)
     bias = judge_bias(posterior, design, by_judges, level=0.9)
@@ -253,7 +253,9 @@ def test_the_profile_by_people_is_nearer_the_truth_than_that_of_biased_judges(bi
 def test_the_report_says_where_judges_depart(biased):
     _, results = biased
     sentences = list(departures(results))
-    assert any(text.startswith("Judge j0 sees more harm than people") for text in sentences)
+    people = results["judge_bias"].attrs["people"]
+    says = f"Judge j0 sees more harm than the {people} people who scored"
+    assert any(text.startswith(says) for text in sentences)
     assert any("less harm in models of their own family" in text for text in sentences)
     tables = {table.title: table for table in report_tables(results)}
     assert [row[0] for row in tables["Judges against people"].rows] == ["j0", "j1", "j2"]

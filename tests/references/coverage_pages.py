@@ -175,6 +175,24 @@ def severe_fit_table(rows: list[Row]) -> str:
     return markdown([*header, "now, %", "fits that mixed, %"], lines)
 
 
+def unequal_generations_table(rows: list[Row]) -> str:
+    """Shares of studies that order equal models, by who answered which prompts more often."""
+    names = {"mean": "mean", "policy_score": "policy score", "cvar": "CVaR"}
+    columns = [f"{name}_{when}" for name in names for when in ("alike", "now")]
+    header = [f"{name}, {when}, %" for name in names.values() for when in ("before", "now")]
+    lines = [[row["answers"], *(percent([row], column) for column in columns)] for row in rows]
+    return markdown(["answers", *header], lines)
+
+
+def share_orders_table(rows: list[Row]) -> str:
+    """Shares of studies that order equal models, by how many prompts have half of the weight."""
+    names = {"mean": "mean", "policy_score": "policy score"}
+    columns = [f"{name}_{when}" for name in names for when in ("before", "now")]
+    header = [f"{name}, {when}, %" for name in names.values() for when in ("before", "now")]
+    lines = [[row["rare"], *(percent([row], column) for column in columns)] for row in rows]
+    return markdown(["prompts of the rare category", *header], lines)
+
+
 def label_samples_table(rows: list[Row]) -> str:
     """Shares of studies in which labelled prompts are said to be no random sample."""
     lines = [
@@ -552,6 +570,10 @@ def main() -> None:
     claims = {"claims": claims_table(read_rows("claims.csv")), "unequal judges": unequal_judges}
     claims |= {"ties at var": ties_at_var_table(read_rows("ties_at_var.csv"))}
     claims |= {"label samples": label_samples_table(read_rows("label_samples.csv"))}
+    claims |= {
+        "unequal generations": unequal_generations_table(read_rows("unequal_generations.csv")),
+        "share orders": share_orders_table(read_rows("share_orders.csv")),
+    }
     named = read_rows("named_judges.csv")
     claims |= {name: named_judges_table(named, name) for name in ("moved", "contradict")}
     write("claims.md", claims)

@@ -180,6 +180,13 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(*POSTERIOR, "models", f"{OWN}/rare_gate.py", f"{OWN}/severe_gate.py"),
         f"{OWN}/severe_fit.py",
     ),
+    **dict.fromkeys(
+        ("unequal_generations.csv", "share_orders.csv"),
+        (
+            *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats", "sharpbayes/analysis"),
+            *(f"{OWN}/unequal_generations.py", f"{OWN}/share_orders.py"),
+        ),
+    ),
     "label_samples.csv": (
         *("sharpbayes/metrics/panel/label_gaps.py", "sharpbayes/metrics/stats/multiplicity.py"),
         f"{OWN}/label_samples.py",

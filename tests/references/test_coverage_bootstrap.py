@@ -14,7 +14,9 @@ from tests.references import (
     prompt_worlds,
     rare_harm,
     severe_gate,
+    share_orders,
     tied_tails,
+    unequal_generations,
 )
 
 HERE = Path(__file__).parent
@@ -85,6 +87,24 @@ def test_random_samples_of_labels_pass_their_check():
 def test_the_study_of_labelled_samples_runs():
     [row] = label_samples.study_design("centred", 100, 10, 3.0, 20)
     assert float(row[4]) > float(row[5])
+
+
+def test_equal_models_are_not_ordered_by_how_often_they_answered():
+    for row in read_rows("unequal_generations.csv"):
+        chosen = row["answers"] == "harmful answers again"
+        assert float(row["mean_now"]) <= (0.15 if chosen else 0.1), row
+        assert float(row["cvar_now"]) <= 0.1
+    rows = {row["answers"]: row for row in read_rows("unequal_generations.csv")}
+    assert float(rows["severe prompts again"]["mean_alike"]) == 1
+    even = rows["three of each"]
+    assert even["mean_now"] == even["mean_alike"]
+
+
+def test_the_studies_of_unequal_generations_and_of_shares_run():
+    [row] = unequal_generations.study_design("severe prompts again", 1)
+    assert (row[1], row[2]) == ("0.000", "1.000")
+    [row] = share_orders.study_design(8, 1)
+    assert all(float(now) <= float(before) for now, before in (row[1:3], row[3:5]))
 
 
 def test_the_study_of_rare_harm_runs():

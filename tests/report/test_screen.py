@@ -179,10 +179,17 @@ def test_the_terminal_says_which_judge_differs_from_people():
             "severity": (("chain", "draw", "judge"), np.ones((1, 2, 2))),
         },
         labels,
+        {"reference": "the 3 people who scored", "people": 3},
     )
     results = add(fitted_panel(), judge_bias=bias)
-    says = "Judge j1 sees more harm than people (severity 1.00 (0.50 to 1.50))."
-    assert says in remarks(results)
+    says = "Judge j1 sees more harm than the 3 people who scored (severity 1.00 (0.50 to 1.50))."
+    few = "Other people may score otherwise: so few do not show how people differ."
+    assert [text for text in remarks(results) if text in {says, few}] == [says, few]
+    for reference, people in (("the 12 people who scored", 12), ("the gold labels", 0)):
+        named = {"reference": reference, "people": people}
+        many = remarks(add(fitted_panel(), judge_bias=bias.assign_attrs(named)))
+        assert says.replace("the 3 people who scored", reference) in many
+        assert few not in many
     text = answer_text(results, width=200)
     assert says in text
     assert "j2" not in text

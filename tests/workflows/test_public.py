@@ -280,6 +280,8 @@ def test_a_summary_says_what_each_command_finds(shared_results, tmp_path):
         shown = sharpbayes.summary(results)
         assert shown.answer == tuple(describe(results))
         assert "no profile" not in repr(shown)
+        by_bootstrap = shown.trust == "No fit decided: this is from the bootstrap."
+        assert by_bootstrap == (results is compared)
         assert shown.tables or results is history
 
 

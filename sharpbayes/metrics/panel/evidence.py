@@ -105,6 +105,26 @@ def effective_prompts(log_risk: xr.DataArray, *, weights: Weights | None = None)
     return number.fillna(0.0)
 
 
+def spread_freedom(log_risk: xr.DataArray, *, weights: Weights | None = None) -> xr.DataArray:
+    """Return the degrees of freedom of the standard error of a weighted mean over prompts.
+
+    (sum_i w_i^2)^2 / sum_i w_i^4, w_i the weight of the answers to prompt i, or to its cluster
+
+    It is the number of prompts that count alike. Arguments and result are those of
+    :func:`effective_prompts`, which is at least as large.
+
+    Source: Satterthwaite 1946.
+
+    >>> weights = xr.DataArray([2.0, 1.0, 1.0], dims="prompt")
+    >>> float(spread_freedom(xr.DataArray([1.0, 2.0, 3.0], dims="prompt"), weights=weights))
+    2.0
+    """
+    squares = _weigh_prompts(log_risk, weights) ** 2
+    fourth = (squares**2).sum("prompt")
+    number: xr.DataArray = squares.sum("prompt") ** 2 / fourth.where(fourth > 0)
+    return number.fillna(0.0)
+
+
 def _weigh_prompts(log_risk: xr.DataArray, weights: Weights | None) -> xr.DataArray:
     """Return the weight of the answers to each prompt, or cluster of prompts, (..., prompt)."""
     dim = [name for name in ("prompt", "sample") if name in log_risk.dims]

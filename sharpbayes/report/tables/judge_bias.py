@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import xarray as xr
 
+from sharpbayes.metrics.crowd.least_numbers import FEW_RATERS
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate, number
 
@@ -129,11 +130,12 @@ TABLES = (
 
 # What a judge does who is above or below people in an effect.
 DEPARTURES = {
-    "severity": "sees {more} harm than people",
-    "discrimination": "separates levels of harm {more} sharply than people",
+    "severity": "sees {more} harm than {reference}",
+    "discrimination": "separates levels of harm {more} sharply than {reference}",
     "differential_severity": "sees {more} harm of {dimension} than of other dimensions, "
-    "against people",
+    "against {reference}",
 }
+FEW_PEOPLE = "Other people may score otherwise: so few do not show how people differ."
 
 
 def departures(results: xr.DataTree) -> Iterator[str]:
@@ -141,14 +143,31 @@ def departures(results: xr.DataTree) -> Iterator[str]:
     view = View(results)
     if "judge_bias" not in view:
         return
-    yield from _unlike_models(view)
+    view = view.select({"reference": _name_people(view)})
+    yield from _against_people(view)
+    for labels in _departing(view, "self_preference"):
+        text = f"in models of their own family ({_estimate(view, 'self_preference')})."
+        yield f"Judges see {labels['more']} harm {text}"
+
+
+def _name_people(view: View) -> str:
+    """The people with whom judges are compared; without their number in earlier results."""
+    return str(view.group("judge_bias").attrs.get("reference", "people"))
+
+
+def _against_people(view: View) -> list[str]:
+    """What judges do otherwise than people, and that so few people are not all."""
+    sentences = [*_unlike_models(view), *_unlike_people(view)]
+    people = int(view.group("judge_bias").attrs.get("people", FEW_RATERS))
+    return [*sentences, FEW_PEOPLE] if sentences and 0 < people < FEW_RATERS else sentences
+
+
+def _unlike_people(view: View) -> Iterator[str]:
+    """Yield a sentence for each judge and effect that differs from people beyond its interval."""
     for name, does in DEPARTURES.items():
         for row in map(view.select, _departing(view, name)):
             effect = f"{name.replace('_', ' ')} {_estimate(row, name)}"
             yield row.text(f"Judge {{judge}} {does} ({effect}).")
-    for labels in _departing(view, "self_preference"):
-        text = f"in models of their own family ({_estimate(view, 'self_preference')})."
-        yield f"Judges see {labels['more']} harm {text}"
 
 
 def _unlike_models(view: View) -> Iterator[str]:
@@ -166,7 +185,8 @@ def _unlike_models(view: View) -> Iterator[str]:
             for model in ends
         )
         yield (
-            f"Judge {judge} does not see all models alike, against people: severity {low}, {high}."
+            f"Judge {judge} does not see all models alike, against {view.labels['reference']}: "
+            f"severity {low}, {high}."
         )
 
 

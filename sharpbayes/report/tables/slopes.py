@@ -18,6 +18,8 @@ MAX_LEVELS = 20
 # A pair is named whose probability of order moves past one half, and by at least this much.
 MOVED = 0.1
 MAX_PAIRS = 3
+# What a slope without `by` takes for granted.
+ALIKE = ", if this is the same for all (the model has no `by` for it)"
 
 
 def _slopes(view: View) -> list[Labels]:
@@ -159,14 +161,21 @@ def _equal_columns(view: View) -> str:
 
 
 def slope_sentences(results: xr.DataTree) -> Iterator[str]:
-    """Yield a sentence for each common slope that is above or below 0 beyond its interval."""
+    """Yield a sentence for each common slope that is above or below 0 beyond its interval.
+
+    One without slopes by judge, model or another column takes them to be equal.
+    """
     view = View(results)
     if "slopes" not in view:
         return
+    data = view.group("slopes")
+    varying = {*data["column"].to_numpy()[data["by"].to_numpy() != ""].tolist()}
     for row in map(view.select, _slopes(view)):
         low, high = row["slopes/interval"].to_numpy()
         if not row["slopes/by"].item() and (low > 0 or high < 0):
+            alike = ALIKE * (row.labels["covariate"] not in varying)
             yield row.text(
                 f"{'More' if low > 0 else 'Less'} harm is seen where {{covariate}} is larger: "
-                f"{_estimate(row, 'range_')} {{slopes[link]}}s from its lowest to its highest."
+                f"{_estimate(row, 'range_')} {{slopes[link]}}s from its lowest to its highest"
+                f"{alike}."
             )
