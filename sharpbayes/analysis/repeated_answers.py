@@ -11,9 +11,9 @@ from sharpbayes.metrics.stats.labels import labels_where
 OF_ANSWER = ("model", "prompt", "sample")
 MAX_MODELS = 3
 UNEVEN = (
-    "Models answered some prompts more often than others ({}). Each prompt counts once for a "
-    "model. Where answers were asked for again because of what the first ones were, numbers are "
-    "still a little off."
+    "Models have more scored answers to some prompts than to others ({}). Each prompt counts once "
+    "for a model. Where answers were asked for again because of what the first ones were, numbers "
+    "are still a little off."
 )
 
 
@@ -65,12 +65,12 @@ def weigh_answers(table: xr.Dataset, counts: xr.DataArray | None) -> xr.DataArra
 
 
 def describe_generations(table: xr.Dataset) -> list[str]:
-    """Return the sentence on models that answered some prompts more often, if there are any.
+    """Return the sentence on models with more answers to some prompts, if there are any.
 
     >>> harm = xr.DataArray([[[0.1, 0.2], [0.3, np.nan]]], dims=("model", "prompt", "sample"))
     >>> [text] = describe_generations(xr.Dataset({"log_risk": harm.assign_coords(model=["m"])}))
     >>> text.partition(".")[0]
-    'Models answered some prompts more often than others (m 1 to 2 times)'
+    'Models have more scored answers to some prompts than to others (m 1 to 2)'
     """
     if "sample" not in table.dims:
         return []
@@ -78,7 +78,7 @@ def describe_generations(table: xr.Dataset) -> list[str]:
     numbers = number.where(number > 0)
     least, most = numbers.min("prompt"), numbers.max("prompt")
     texts = [
-        f"{model} {int(least.sel(model=model))} to {int(most.sel(model=model))} times"
+        f"{model} {int(least.sel(model=model))} to {int(most.sel(model=model))}"
         for model in labels_where(_is_uneven(number))
     ]
     return [UNEVEN.format(format_list(texts, limit=MAX_MODELS))] if texts else []

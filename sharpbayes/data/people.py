@@ -17,6 +17,7 @@ from sharpbayes.data.columns import (
     rename_labels,
 )
 from sharpbayes.data.ratings import (
+    GOLD,
     PEOPLE,
     SAMPLE,
     Codes,
@@ -30,8 +31,6 @@ from sharpbayes.errors import DataError, did_you_mean, format_count, format_list
 from sharpbayes.spec.panel import Panel, People, PeopleRoles
 
 *ABOUT, _ = PEOPLE
-# Stands for the person of labels that have none.
-GOLD = "gold"
 
 
 def add_people(

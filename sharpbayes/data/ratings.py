@@ -18,6 +18,8 @@ Scores = NDArray[np.int16]
 Rows = NDArray[np.integer] | NDArray[np.bool_]
 # What a person rated, and the person.
 PEOPLE = ("model", "prompt", "indicator", "rater")
+# Stands for the person of labels that have none.
+GOLD = "gold"
 # Which of the answers of a model to a prompt, where there are several.
 SAMPLE = "sample"
 

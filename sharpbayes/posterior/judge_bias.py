@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design.crossing import cross
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term, TermKind
 from sharpbayes.bayes.design.judge_errors import FAMILY, JUDGE, MACHINE, error_column
-from sharpbayes.data.people import GOLD
-from sharpbayes.data.ratings import Factor, Ratings
+from sharpbayes.data.ratings import GOLD, Factor, Ratings
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.stats.draws import DRAWS, central_interval
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note

@@ -189,9 +189,9 @@ def test_tables_and_the_sentence_of_the_answer(groups):
         "people's labels cannot be compared, because pooled harm depends on how many are pooled."
     )
     assert differ == (
-        "Judges and people differ: the mean harm that a judge sees in labelled answers, less that "
-        "of a person, is +0.09 for m0 (p = 0.00018), +0.11 for m1 (p = 3.7e−05) and +0.11 for m2 "
-        "(p = 0.00018), with p after Holm's correction."
+        "Judges and the 4 people who labelled differ: the mean harm that a judge sees in labelled "
+        "answers, less that of a person, is +0.09 for m0 (p = 0.00018), +0.11 for m1 (p = "
+        "3.7e−05) and +0.11 for m2 (p = 0.00018), with p after Holm's correction."
     )
     assert sentence == (
         "By people's labels of 30 of 60 prompts m2 is lowest in mean log-risk, by PPI++ not "

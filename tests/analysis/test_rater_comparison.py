@@ -100,8 +100,9 @@ def test_people_who_score_one_model_higher_differ_from_judges(tmp_path):
     assert table["judges_differ"].to_numpy().tolist() == [True, False, False]
     *_, differ = sentences(plan, table)
     assert differ == (
-        "Judges and people differ: the mean harm that a judge sees in labelled answers, less that "
-        "of a person, is −0.26 for m0 (p = 1.5e−10), with p after Holm's correction."
+        "Judges and the 3 people who labelled differ: the mean harm that a judge sees in labelled "
+        "answers, less that of a person, is −0.26 for m0 (p = 1.5e−10), with p after Holm's "
+        "correction."
     )
 
 

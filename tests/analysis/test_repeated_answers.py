@@ -66,11 +66,13 @@ def test_a_prompt_counts_once_however_often_a_model_answered_it(tmp_path):
     assert results["profile_interval"]["mean"].notnull().all()
     assert results["evidence"].attrs["weighted"] == 0
     assert results["evidence"]["prompts"].values.tolist() == [30, 30, 30]
-    [text] = [t for t in json.loads(results["evidence"].attrs["limits"]) if "more often" in t]
+    [text] = [
+        t for t in json.loads(results["evidence"].attrs["limits"]) if "Each prompt counts" in t
+    ]
     assert text == (
-        "Models answered some prompts more often than others (m0 1 to 4 times). Each prompt counts "
-        "once for a model. Where answers were asked for again because of what the first ones were, "
-        "numbers are still a little off."
+        "Models have more scored answers to some prompts than to others (m0 1 to 4). Each prompt "
+        "counts once for a model. Where answers were asked for again because of what the first "
+        "ones were, numbers are still a little off."
     )
     assert text in json.loads(results["evidence"].attrs["remarks"])
 

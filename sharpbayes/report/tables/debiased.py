@@ -12,6 +12,7 @@ from sharpbayes.analysis.unequal_judges import (
     name_unequal_people,
 )
 from sharpbayes.analysis.unseen_order import describe_near, near_lowest
+from sharpbayes.data.ratings import GOLD
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.comparison import lowest_models
 from sharpbayes.metrics.panel.evidence import has_tail
@@ -280,9 +281,21 @@ def _compare_raters(view: View) -> Iterator[str]:
     if names:
         gaps = [_describe_gap(view.select({"model": name}), name) for name in names]
         yield (
-            "Judges and people differ: the mean harm that a judge sees in labelled answers, less "
-            f"that of a person, is {join_names(gaps)}, with p after Holm's correction."
+            f"Judges and {_name_people(view)} differ: the mean harm that a judge sees in labelled "
+            f"answers, less that of a person, is {join_names(gaps)}, with p after Holm's "
+            "correction."
         )
+
+
+def _name_people(view: View) -> str:
+    """Who labelled; without their number in results of earlier versions."""
+    if "debiased/people_share" not in view:
+        return "people"
+    persons = view.coordinate("debiased/rater")
+    if [*map(str, persons)] == [GOLD]:
+        return "the gold labels"
+    count = len(persons)
+    return "the one person who labelled" if count == 1 else f"the {count} people who labelled"
 
 
 def _describe_gap(row: View, name: str) -> str:
