@@ -11,6 +11,7 @@ from sharpbayes.analysis.rare_harm import MIN_CARRYING, ROUNDING, reweight_promp
 from sharpbayes.metrics.panel.profile import MEANS, prompt_values
 from sharpbayes.metrics.panel.tail import unit_weights
 from sharpbayes.metrics.stats.bounded_means import bounded_mean_interval
+from sharpbayes.metrics.stats.population import PopulationWeights
 
 
 def bound_rare_differences(
@@ -92,7 +93,10 @@ def _count_carrying(plan: ProfilePlan, name: str) -> float:
     """
     values = prompt_values(plan.table, name, policy=plan.policy)
     values = values.mean([dim for dim in values.dims if dim not in ("model", "prompt")])
-    units = unit_weights(values, dim="prompt", weights=plan.target_weights())
+    # A value is that of a prompt already, however often it was answered.
+    shares = plan.shares
+    weights = None if shares is None else PopulationWeights(plan.table["category"], shares, None)
+    units = unit_weights(values, dim="prompt", weights=weights)
     weights = units.weights * values.notnull()
     floor = plan.floor if name == "mean" else 0.0
     added = (weights * (values - floor)).fillna(0.0) / weights.sum("prompt")

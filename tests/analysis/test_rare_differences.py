@@ -9,6 +9,8 @@ from scipy.stats import beta
 
 from sharpbayes.analysis.gate import measure_gate
 from sharpbayes.analysis.gate_study import join_sides
+from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.analysis.rare_differences import _count_carrying
 from sharpbayes.metrics.panel.non_inferiority import INCONCLUSIVE, NON_INFERIOR
 from sharpbayes.metrics.panel.profile import prompt_values
 from sharpbayes.spec.load import load_study
@@ -47,6 +49,32 @@ def test_harm_of_the_reference_that_the_candidate_lacks_proves_less_than_it_show
     np.testing.assert_allclose(none[1], 1 - 0.05**0.01, rtol=1e-6)
     assert 0.6 * none[1] < one[1] < none[1]
     assert one[0] < none[0] < 0
+
+
+def with_copies(side, *, every):
+    """The release with a copy of each so many-th answer as a second answer."""
+    data = side.study.data
+    score = np.stack([data.score, data.score], axis=2)
+    score[:, np.arange(score.shape[1]) % every > 0, 1] = -1
+    keys = ["model", "prompt", "sample", "judge", "indicator"]
+    labels = {name: {"sample": ("1", "2"), **data.labels}[name] for name in keys}
+    ratings = replace(data, score=score, labels=labels)
+    return replace(side, study=replace(side.study, data=ratings))
+
+
+def test_copies_of_some_answers_change_no_bound(template):
+    """Prompts count once, among those that carry a difference too."""
+    numbers = np.arange(100)
+    sides = {"new": numbers < 2, "old": numbers >= 99}
+    releases = [rare_gate.make_side(template, name, values) for name, values in sides.items()]
+    weights = rare_gate.choose_margin(template, 0.04)
+    copied = with_copies(releases[0], every=3)
+    comparisons = [join_sides(new, releases[1], weights) for new in (releases[0], copied)]
+    bounds = [measure_gate(comparison)["bounds"].to_numpy() for comparison in comparisons]
+    np.testing.assert_allclose(bounds[1], bounds[0], rtol=1e-9)
+    plans = [build_profile_plan(comparison.study) for comparison in comparisons]
+    carrying = [_count_carrying(plan, "policy_score") for plan in plans]
+    assert carrying[1] == pytest.approx(carrying[0])
 
 
 def test_log_risk_has_the_bounds_of_the_score_in_other_units(template):
