@@ -95,8 +95,8 @@ def _count_carrying(plan: ProfilePlan, name: str) -> float:
     values = values.mean([dim for dim in values.dims if dim not in ("model", "prompt")])
     # A value is that of a prompt already, however often it was answered.
     shares = plan.shares
-    weights = None if shares is None else PopulationWeights(plan.table["category"], shares, None)
-    units = unit_weights(values, dim="prompt", weights=weights)
+    target = None if shares is None else PopulationWeights(plan.table["category"], shares, None)
+    units = unit_weights(values, dim="prompt", weights=target)
     weights = units.weights * values.notnull()
     floor = plan.floor if name == "mean" else 0.0
     added = (weights * (values - floor)).fillna(0.0) / weights.sum("prompt")

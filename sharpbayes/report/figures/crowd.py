@@ -131,9 +131,11 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
     data, names = data.sel(group=groups), label_groups(results, groups)
     figure, [[axes]] = _grid(1, 1, width=6.5, height=1.4 + _height(names.values()))
     place = np.arange(len(groups))
-    sure = ((data["gai_p_adjusted"] < SIGNIFICANCE_LEVEL) & ~is_by_items(data)).to_numpy()
+    by_items = is_by_items(data)
+    sure = ((data["gai_p_adjusted"] < SIGNIFICANCE_LEVEL) & ~by_items).to_numpy()
+    unsure = "GAI not distinguishable from 1" + "\non the same mix of items" * bool(by_items.any())
     kinds: tuple[tuple[np.ndarray, Style, str], ...] = (
-        (~sure, {"color": "0.6", "linewidth": 1.0}, "GAI not distinguishable from 1"),
+        (~sure, {"color": "0.6", "linewidth": 1.0}, unsure),
         (sure, {"color": "black", "linewidth": 3.0}, f"GAI: adjusted p < {SIGNIFICANCE_LEVEL:g}"),
     )
     for flag, style, label in kinds:

@@ -108,6 +108,24 @@ def test_agreement_is_drawn_with_its_intervals(results):
     assert "intervals" not in before.get_xlabel()
 
 
+def test_a_gai_that_is_one_of_the_items_is_not_drawn_as_sure(results):
+    data = results["cohesion"].to_dataset().copy(deep=True)
+    known = data["gai"].notnull()
+    data["gai_p_adjusted"] = data["gai_p_adjusted"].where(~known, 0.001)
+    shifts = {"gai_matched": 0.0, "gai_matched_interval": data["gai_interval"] * 0.0}
+    texts = []
+    for cohesion in (data, data.assign({name: data[name] * 0 + x for name, x in shifts.items()})):
+        changed = results.copy()
+        above = cohesion.assign(
+            gai=cohesion["gai"] * 0 + 2, gai_interval=data["gai_interval"] * 0 + 2
+        )
+        changed["cohesion"] = xr.DataTree(above if cohesion is not data else cohesion)
+        legend = crowd.cohesion(changed).axes[0].get_legend()
+        texts.append(" ".join(text.get_text() for text in legend.get_texts()))
+    assert "not distinguishable" not in texts[0]
+    assert "GAI not distinguishable from 1\non the same mix of items" in texts[1]
+
+
 def test_ratings_of_an_item_are_counted(results):
     ax = crowd.contested_items(results).axes[0]
     score = results["contested_items"]["score"].isel(item=0).values
