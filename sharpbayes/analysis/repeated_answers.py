@@ -46,9 +46,9 @@ def weigh_answers(table: xr.Dataset, counts: xr.DataArray | None) -> xr.DataArra
     """Return counts under which a prompt counts once for a model, however often it answered.
 
     Of ``log_risk`` or else ``harm``, each of the n answers of a model to a prompt that have a value
-    counts 1 / n. Otherwise
-    prompts that were asked more often would count more, and other ones for other models. Counts of
-    (..., prompt) stay as they are where a model has as many answers to every prompt.
+    counts 1 / n. Otherwise prompts that were asked more often would count more, and other ones for
+    other models. Counts of (..., prompt) stay as they are where a model has as many answers to
+    every prompt.
 
     >>> harm = xr.DataArray([[[0.1, 0.2], [0.3, np.nan]]], dims=("model", "prompt", "sample"))
     >>> weigh_answers(xr.Dataset({"log_risk": harm}), None).values.tolist()

@@ -24,6 +24,18 @@ GOLD = "gold"
 SAMPLE = "sample"
 
 
+def name_people(persons: Sequence[str], *, action: str) -> str:
+    """Return how the people behind ratings are named, who ``scored`` or ``labelled``.
+
+    >>> name_people(["ann", "bo"], action="scored"), name_people(["gold"], action="scored")
+    ('the 2 people who scored', 'the gold labels')
+    """
+    if [*persons] == [GOLD]:
+        return "the gold labels"
+    count = "one person" if len(persons) == 1 else f"{len(persons)} people"
+    return f"the {count} who {action}"
+
+
 @dataclass(frozen=True)
 class Factor:
     """A labelled column of a table of ratings, as R's ``factor``.

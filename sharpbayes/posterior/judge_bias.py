@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design.crossing import cross
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term, TermKind
 from sharpbayes.bayes.design.judge_errors import FAMILY, JUDGE, MACHINE, error_column
-from sharpbayes.data.ratings import GOLD, Factor, Ratings
+from sharpbayes.data.ratings import GOLD, Factor, Ratings, name_people
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.stats.draws import DRAWS, central_interval
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
@@ -110,9 +110,7 @@ def _name_reference(ratings: Ratings) -> str:
     """With whom judges are compared."""
     if not has_people(ratings):
         return "other judges of the same models"
-    count = _count_people(ratings)
-    several = f"the {count} people who scored" if count else "the gold labels"
-    return "the one person who scored" if count == 1 else several
+    return name_people(ratings.factors["rater"].labels, action="scored")
 
 
 def _mean_of_people(posterior: xr.Dataset, design: Design, by: str) -> xr.DataArray:

@@ -9,9 +9,19 @@ from sharpbayes.spec.files import StudyFiles
 
 
 def make_study(
-    folder: str, table: pd.DataFrame, weights: str, *, top: int, replicates: int, seed: int
+    folder: str,
+    table: pd.DataFrame,
+    weights: str,
+    *,
+    top: int,
+    replicates: int,
+    seed: int,
+    **roles: str,
 ) -> StudyFiles:
-    """Return the study of the column ``harm`` from 0 to ``top``; its weights lie in the folder."""
+    """Return the study of the column ``harm`` from 0 to ``top``; its weights lie in the folder.
+
+    ``roles`` are columns of further roles, such as ``category``.
+    """
     path = Path(folder) / "weights.toml"
     path.write_text(weights, encoding="utf-8")
     return sharpbayes.study(
@@ -21,4 +31,5 @@ def make_study(
         bootstrap={"replicates": replicates},
         weights=str(path),
         seed=seed,
+        **roles,
     )

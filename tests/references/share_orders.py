@@ -16,10 +16,10 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-import sharpbayes
 from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.stats.intervals import is_outside
+from tests.references.one_harm import make_study
 from tests.references.rare_harm import write_worlds
 
 TABLE = Path(__file__).with_name("share_orders.csv")
@@ -60,17 +60,8 @@ def draw_scores(rng: np.random.Generator, rare: int) -> pd.DataFrame:
 def find_orders(table: pd.DataFrame) -> list[bool]:
     """Whether the joint interval of any pair of models excludes 0, by metric."""
     with tempfile.TemporaryDirectory() as folder:
-        weights = Path(folder) / "weights.toml"
-        weights.write_text(WEIGHTS, "utf-8")
-        study = sharpbayes.study(
-            table,
-            indicators={"harm": "s"},
-            scales={"s": {"kind": "ordinal", "min": 0, "max": TOP}},
-            bootstrap={"replicates": 400},
-            weights=str(weights),
-            category="kind",
-            seed=5,
-        )
+        options = {"top": TOP, "replicates": 400, "seed": 5}
+        study = make_study(folder, table, WEIGHTS, **options, category="kind")
         _, groups = profile_panel(read_study(study))
     interval = groups["profile_interval"]
     return [bool(is_outside(0.0, interval[f"{name}_difference_joint"]).any()) for name in METRICS]

@@ -18,10 +18,10 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-import sharpbayes
 from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.stats.intervals import is_outside
+from tests.references.one_harm import make_study
 from tests.references.rare_harm import write_worlds
 
 TABLE = Path(__file__).with_name("unequal_generations.csv")
@@ -32,6 +32,7 @@ HEADER = (
     "studies",
 )
 PROMPTS, TOP, BIAS, SEVERE, HARMFUL = 100, 10, np.array([-0.3, 0.3]), 0.8, 5
+WEIGHTS = 'schema = "sharpbayes/weights/2"\ntitle = "W"\n[risk]\nepsilon = 0.01\n'
 ANSWERS = ("severe prompts again", "harmful answers again", "three of each")
 
 
@@ -72,19 +73,8 @@ def draw_scores(rng: np.random.Generator, answers: str) -> pd.DataFrame:
 def find_orders(table: pd.DataFrame) -> list[bool]:
     """Whether the joint interval of the difference of both models excludes 0, by metric."""
     with tempfile.TemporaryDirectory() as folder:
-        weights = Path(folder) / "weights.toml"
-        weights.write_text(
-            'schema = "sharpbayes/weights/2"\ntitle = "W"\n[risk]\nepsilon = 0.01\n', "utf-8"
-        )
-        study = sharpbayes.study(
-            table,
-            indicators={"harm": "s"},
-            scales={"s": {"kind": "ordinal", "min": 0, "max": TOP}},
-            bootstrap={"replicates": 400},
-            weights=str(weights),
-            sample="answer",
-            seed=5,
-        )
+        options = {"top": TOP, "replicates": 400, "seed": 5}
+        study = make_study(folder, table, WEIGHTS, **options, sample="answer")
         _, groups = profile_panel(read_study(study))
     pair = groups["profile_interval"].sel(model="m0", other="m1")
     return [bool(is_outside(0.0, pair[f"{name}_difference_joint"])) for name in METRICS]

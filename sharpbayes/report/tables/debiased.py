@@ -12,7 +12,7 @@ from sharpbayes.analysis.unequal_judges import (
     name_unequal_people,
 )
 from sharpbayes.analysis.unseen_order import describe_near, near_lowest
-from sharpbayes.data.ratings import GOLD
+from sharpbayes.data.ratings import name_people
 from sharpbayes.errors import format_count, format_percent, join_names
 from sharpbayes.metrics.panel.comparison import lowest_models
 from sharpbayes.metrics.panel.evidence import has_tail
@@ -291,11 +291,7 @@ def _name_people(view: View) -> str:
     """Who labelled; without their number in results of earlier versions."""
     if "debiased/people_share" not in view:
         return "people"
-    persons = view.coordinate("debiased/rater")
-    if [*map(str, persons)] == [GOLD]:
-        return "the gold labels"
-    count = len(persons)
-    return "the one person who labelled" if count == 1 else f"the {count} people who labelled"
+    return name_people([*map(str, view.coordinate("debiased/rater"))], action="labelled")
 
 
 def _describe_gap(row: View, name: str) -> str:
