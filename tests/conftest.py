@@ -72,8 +72,16 @@ def pytest_collection_finish():
     These took a tenth of the time of a run.
     """
     await_machine_code()
+    align_exactly()
     gc.collect()
     gc.freeze()
+
+
+def align_exactly():
+    """Let arithmetic of arrays with unequal labels fail, which drops labels otherwise."""
+    import xarray as xr  # noqa: PLC0415 - slow to load
+
+    xr.set_options(arithmetic_join="exact")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -3,6 +3,7 @@
 import xarray as xr
 
 from sharpbayes.analysis.evidence_limits import PAIRS, state_limits
+from sharpbayes.analysis.lost_answers import lost_evidence
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.repeated_answers import describe_generations
 from sharpbayes.analysis.tail_evidence import is_lower_by_ties, measure_tail
@@ -49,7 +50,8 @@ def panel_evidence(
     ``effective_prompts`` of a mean, ``saturated_share``, ``tail_size``, ``saturated_tail``,
     ``saturated_tail_share``, ``top_share`` (of the
     prompts, those of the largest log-risk) and ``needs_policy_score``; over (model, other) ``tied``
-    and ``identical``; over (epsilon, model) ``epsilon_mean``, and ``epsilon_cvar`` with its rank
+    and ``identical``; where a model lacks more answers than another what :func:`lost_evidence`
+    returns; over (epsilon, model) ``epsilon_mean``, and ``epsilon_cvar`` with its rank
     agreement. Attributes ``limits`` and ``carried`` are JSON lists; ``weighted`` is 1 where prompts
     have target shares, ``clusters`` is how many clusters of prompts there are, where prompts have
     clusters, and ``tail_unit`` is what a tail has several of: ``prompt``, or ``answer``
@@ -81,6 +83,7 @@ def panel_evidence(
     )
     evidence = evidence.merge(saturated).merge(ties(profile["cvar"], counted))
     evidence = evidence.merge(epsilon_sweep(table["harm"], epsilons, protocol))
+    evidence = evidence.assign(lost_evidence(plan, profile))
     evidence = evidence.pipe(without_attributes).assign_attrs(
         alpha=protocol.alpha,
         epsilon=protocol.epsilon,

@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.order_limits import (
+    depends_on_lost_answers,
     depends_on_prompts,
     describe_means,
     describe_order,
@@ -96,6 +97,7 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     tells_lowest = are_enough and not low[first_lowest(evidence)]
     tells_kept = are_enough and not (low & evidence["admissible"].to_numpy()).any()
     comparable = not is_judged_unequally(evidence)
+    comparable &= not depends_on_lost_answers(evidence, "cvar")
     statements = {
         "lowest": top and tells_lowest,
         "distinguishable": tells_lowest and comparable,
@@ -215,7 +217,11 @@ def _instead(evidence: xr.Dataset, models: NDArray[np.bool_]) -> str:
             f"{under}the prompts say as much about means as {number:.1f}{units} that count alike, "
             f"and fewer than {MIN_PROMPTS} carry no {carried} either"
         )
-    elif not is_judged_unequally(evidence) and not depends_on_prompts(evidence, metric):
+    elif not (
+        is_judged_unequally(evidence)
+        or depends_on_prompts(evidence, metric)
+        or depends_on_lost_answers(evidence, metric)
+    ):
         parts.append(f"the {metric.replace('_', ' ')} can be {can_be}")
     text = "; ".join(parts or ["models cannot be compared"])
     return f"{text[0].upper()}{text[1:]}."

@@ -21,7 +21,7 @@ from sharpbayes.analysis.limited_metrics import limited_metric
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tail_evidence import ties_of_limit
 from sharpbayes.analysis.unequal_judges import (
-    UNEQUAL_JUDGES,
+    UNEQUAL_TRIALS,
     describe_shares,
     describe_trials,
     unequal_judges,
@@ -155,7 +155,7 @@ def _describe_other_trials(trials: xr.DataArray) -> str:
     if ANCHOR_NOW in trials["model"]:
         current, previous = (left.sel(model=name, drop=True) for name in ANCHORS)
         excess = excess - (current - previous)
-    unequal = trials.sel(judge=(abs(excess) > UNEQUAL_JUDGES).to_numpy())
+    unequal = trials.sel(judge=(abs(excess) > UNEQUAL_TRIALS).to_numpy())
     names = [PARTS[str(name)] for name in trials["model"].to_numpy()]
     return describe_trials(unequal.assign_coords(model=names))
 

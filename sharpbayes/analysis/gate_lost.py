@@ -6,11 +6,11 @@ from dataclasses import replace
 import xarray as xr
 from scipy.special import bdtrc
 
+from sharpbayes.analysis.asked_scores import tabulate_harm
 from sharpbayes.analysis.gate_differences import gate_values, subtract_sides
 from sharpbayes.analysis.gate_margins import compared_metrics
 from sharpbayes.analysis.gate_study import CANDIDATE, REFERENCE, Comparison
 from sharpbayes.analysis.indicators import define_sub_indices, normalise_scores
-from sharpbayes.analysis.missing import tabulate_harm
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.metrics.panel.sub_index import sub_indices

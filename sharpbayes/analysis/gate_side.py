@@ -10,6 +10,7 @@ from sharpbayes.analysis.matched_scores import (
     list_others,
     tabulate_scored,
 )
+from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.errors import SpecError, did_you_mean, format_list
@@ -52,11 +53,21 @@ class Side:
     def list_lost(self, scores: xr.Dataset, other: xr.Dataset) -> tuple[str, ...]:
         """Return the prompts of the other side's scores to which this side's answer is lost.
 
-        It has no score, or none in an indicator that the other side's answer has.
+        It has no score, or none in an indicator that the other side's answer has, and is no
+        refusal, of which there is nothing to score.
         """
         lost = {*self._list_unscored(scores, other), *self._list_scored_in_part(scores, other)}
+        lost -= self._list_refused() if lost else set()
         labels = [str(label) for label in other["prompt"].to_numpy()]
         return tuple(prompt for prompt in labels if prompt in lost)
+
+    def _list_refused(self) -> set[str]:
+        """Return the prompts of which judges call this side's answer, or one of them, a refusal."""
+        plan = build_profile_plan(self.study)
+        if not plan.refusals.sizes["indicator"]:
+            return set()
+        is_refused = plan.is_refused.sel(model=self.model, drop=True)
+        return {*labels_where(is_refused.any(plan.dim[1:]))}
 
     def _list_unscored(self, scores: xr.Dataset, other: xr.Dataset) -> tuple[str, ...]:
         """Return the prompts to which this side's answer was asked for and has no score.

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.epsilon_order import list_by_epsilon, lowest_by_epsilon
+from sharpbayes.analysis.lost_order import find_models_not_below
 from sharpbayes.analysis.prompt_counts import has_mean
 from sharpbayes.analysis.unequal_judges import is_judged_unequally
 from sharpbayes.analysis.unseen_order import describe_near, near_lowest
@@ -25,6 +26,7 @@ def describe_order(evidence: xr.Dataset) -> Iterator[str]:
     yield from _ties(evidence)
     yield from _order_by_epsilon(evidence)
     yield from _order_by_prompts(evidence)
+    yield from _order_by_lost_answers(evidence)
 
 
 def _ceiling(evidence: xr.Dataset) -> Iterator[str]:
@@ -167,6 +169,34 @@ def depends_on_prompts(evidence: xr.Dataset, metric: str) -> bool:
     """Return whether the model of lowest value is not the lowest on the prompts that it shares."""
     interval = evidence[f"{metric}_difference_joint"]
     return bool(lower_on_shared_prompts(evidence[metric], interval).any())
+
+
+def _order_by_lost_answers(evidence: xr.Dataset) -> Iterator[str]:
+    """A lowest model that might not be it, by its answers without a score."""
+    others = _find_not_below(evidence, "cvar")
+    if others:
+        model = evidence["model"][first_lowest(evidence)].item()
+        lost, asked = (evidence[f"{name}_prompts"].astype(int) for name in ("lost", "asked"))
+        count, number = (int(of_models.sel(model=model)) for of_models in (lost, asked))
+        counts = [f"those of {other} to {int(lost.sel(model=other))}" for other in others]
+        yield (
+            f"{model} has the lowest {name_cvar(evidence)} of the answers that were scored, but "
+            f"its answers to {count} of {number} prompts lack a score, {join_names(counts)}: a "
+            f"difference beyond chance. With the end of the scale there, {model} would not be "
+            f"shown to be below {join_names(others)}. Have these answers scored, or find out why "
+            "they were not."
+        )
+
+
+def depends_on_lost_answers(evidence: xr.Dataset, metric: str) -> bool:
+    """Return whether the model of lowest value might not be it, by its answers without a score."""
+    return bool(_find_not_below(evidence, metric))
+
+
+def _find_not_below(evidence: xr.Dataset, metric: str) -> list[str]:
+    """Models that the lowest one might not be below, by its answers without a score."""
+    value, interval = evidence[metric], evidence[f"{metric}_difference_joint"]
+    return find_models_not_below(evidence, metric, value=value, interval=interval)
 
 
 def describe_reversed_pairs(evidence: xr.Dataset) -> Iterator[str]:

@@ -10,9 +10,11 @@ import xarray as xr
 from sharpbayes.analysis.debiased import debiased_group
 from sharpbayes.analysis.evidence import add_evidence
 from sharpbayes.analysis.judge_orders import intervals_without_judges
+from sharpbayes.analysis.lost_answers import rise_by_lost_answers
 from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.profile_bootstrap import bootstrap_differences, bootstrap_profile
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
+from sharpbayes.analysis.profile_levels import moved_shares, share_levels, tail_levels
 from sharpbayes.analysis.profile_plan import (
     ProfilePlan,
     build_profile_plan,
@@ -34,7 +36,7 @@ from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.tail import value_at_risk
 from sharpbayes.metrics.stats.clusters import CLUSTER, PROMPT_LABELS, mean_clusters
 from sharpbayes.metrics.stats.intervals import intervals_with_width
-from sharpbayes.metrics.stats.population import category_membership, flag_refusals
+from sharpbayes.metrics.stats.population import category_membership
 from sharpbayes.spec.weights import Weights
 
 Groups = dict[str, xr.Dataset]
@@ -56,7 +58,7 @@ def measure_panel(study: PanelStudy) -> Groups:
         lambda: _bootstrap_groups(plan, "profile"), lambda: _validate_panel(plan, observed)
     )
     if plan.refusals.sizes["indicator"]:
-        table = table.assign(refused=_flag_refused(plan))
+        table = table.assign(refused=plan.is_refused)
     groups = {"panel": table} | groups | {"validation": tests, "judges": _measure_judges(plan)}
     groups["judges"] = groups["judges"].assign(
         intervals_without_judges(plan, groups, bootstrapped, bootstrap_differences)
@@ -99,6 +101,7 @@ def _bootstrap_groups(plan: ProfilePlan, name: str) -> tuple[BootstrappedProfile
             observed=profile,
             bootstrapped=bootstrapped,
             by_category=by_category,
+            lost_answers=rise_by_lost_answers(plan, profile, tolerance),
         )
     return bootstrapped, groups
 
@@ -144,8 +147,8 @@ def _answered_groups(plan: ProfilePlan) -> Groups:
     """
     if not plan.refusals.sizes["indicator"]:
         return {}
-    flag, present = _flag_refused(plan), plan.table["log_risk"].notnull()
-    answers = present | _pooled_refusals(plan).notnull().any(["judge", "indicator"])
+    flag, present = plan.is_refused, plan.table["log_risk"].notnull()
+    answers = present | plan.pooled_refusals.notnull().any(["judge", "indicator"])
     risk = plan.table.drop_vars("sub_index")
     groups = _profile_groups(replace(plan, table=risk.where(~flag)), "profile_answered")
     answered = groups["profile_answered"]
@@ -153,16 +156,6 @@ def _answered_groups(plan: ProfilePlan) -> Groups:
     answered["answered"] = (~flag & present).sum(plan.dim)
     answered["refused_unscored"] = (flag & ~present).sum(plan.dim)
     return groups
-
-
-def _flag_refused(plan: ProfilePlan) -> xr.DataArray:
-    """Which answers the pooled judges call refusals."""
-    return flag_refusals(_pooled_refusals(plan), cut=plan.weights.refusals.cut)
-
-
-def _pooled_refusals(plan: ProfilePlan) -> xr.DataArray:
-    """Refusal indicators of the pooled judges."""
-    return plan.refusals.sel(judge=plan.table["judge"].to_numpy())
 
 
 def _validate_panel(plan: ProfilePlan, observed: xr.Dataset) -> xr.Dataset:
@@ -175,7 +168,7 @@ def _validate_panel(plan: ProfilePlan, observed: xr.Dataset) -> xr.Dataset:
         tests,
         sweeps.temperature_sweep(table["sub_index"], spec.temperatures, protocol),
         sweeps.alpha_sweep(table["log_risk"], spec.alphas, protocol),
-        plan.tail_levels(),
+        tail_levels(plan),
         aggregate_agreement(observed),
         decision_flip(observed["mean"], observed["cvar"], **gaps),
     ]
@@ -185,9 +178,9 @@ def _validate_panel(plan: ProfilePlan, observed: xr.Dataset) -> xr.Dataset:
         "temperature": protocol.temperature,
         "alpha": protocol.alpha,
     }
-    around = plan.shares_around
+    around = moved_shares(plan)
     if around is not None:
-        parts.append(plan.share_levels().assign(population_share=around))
+        parts.append(share_levels(plan).assign(population_share=around))
     return _merge(parts).assign_attrs(tests.attrs | facts | gaps)
 
 

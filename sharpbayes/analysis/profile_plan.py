@@ -32,7 +32,7 @@ from sharpbayes.metrics.panel.sub_index import sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.clusters import cluster_codes
-from sharpbayes.metrics.stats.population import PopulationWeights, shares_around
+from sharpbayes.metrics.stats.population import PopulationWeights, flag_refusals
 from sharpbayes.metrics.stats.resampling import nested_bootstrap_counts
 from sharpbayes.spec.consistency import policy_for
 from sharpbayes.spec.weights import Weights
@@ -113,6 +113,16 @@ class ProfilePlan:
         return count_clusters(self.table["log_risk"], weights=self.target_weights())
 
     @property
+    def pooled_refusals(self) -> xr.DataArray:
+        """Refusal indicators of the judges who are pooled."""
+        return self.refusals.sel(judge=self.table["judge"].to_numpy())
+
+    @property
+    def is_refused(self) -> xr.DataArray:
+        """Which answers the pooled judges call refusals; none where there are no indicators."""
+        return flag_refusals(self.pooled_refusals, cut=self.weights.refusals.cut)
+
+    @property
     def floor(self) -> float:
         """Smallest log-risk that a prompt can have: no harm in any dimension."""
         return log_risk_range(self.table.sizes["dimension"], self.weights.risk.epsilon)[0]
@@ -160,12 +170,13 @@ class ProfilePlan:
         tail, values = self.weights.tail, []
         for name in names:
             rows = self._rows_of_category(name)
+            table = self.table.isel(prompt=rows)
             cvar = conditional_value_at_risk(
-                self.table["log_risk"].isel(prompt=rows),
+                table["log_risk"],
                 alpha=tail.alpha,
                 estimator=tail.estimator,
                 dim=self.dim,
-                weights=None if counts is None else counts.isel(prompt=rows),
+                weights=weigh_answers(table, None if counts is None else counts.isel(prompt=rows)),
             )
             values.append(cvar)
         labels = xr.DataArray(names, dims=CATEGORY, name=CATEGORY)
@@ -193,59 +204,6 @@ class ProfilePlan:
         """Positions of the prompts of a category."""
         return np.flatnonzero(self.table["category"].to_numpy() == name)
 
-    def tail_levels(self, counts: xr.DataArray | None = None) -> xr.Dataset:
-        """Return CVaR at every tail level that the study tries, and at that of the weights.
-
-        ``alpha_cvar`` is that of log-risk, ``alpha_worst_dimension`` the largest CVaR of a
-        dimension's harm. Counts are those of :meth:`profile`.
-        """
-        alphas = sorted({*self.study.panel.validation.alphas, self.weights.tail.alpha})
-        protocol = replace(self.protocol, weights=self.target_weights(counts))
-        harm = protocol.cvar_by_alpha(self.table["harm"], alphas)
-        return xr.Dataset(
-            {
-                "alpha_cvar": protocol.cvar_by_alpha(self.table["log_risk"], alphas),
-                "alpha_worst_dimension": harm.max("dimension", skipna=False),
-            }
-        )
-
-    @property
-    def shares_around(self) -> xr.DataArray | None:
-        """Shares with one category at a time moved; None without a target population of several."""
-        if self.shares is None or self.shares.size == 1:
-            return None
-        return shares_around(self.shares)
-
-    def share_levels(self, counts: xr.DataArray | None = None) -> xr.Dataset:
-        """Return what models are selected by, at shares of which one category at a time is moved.
-
-        ``share_cvar``, ``share_worst_dimension`` and ``share_dimension_mean`` are those of the
-        profile under :attr:`shares_around`. Nothing without a target population of several
-        categories. Counts are those of :meth:`profile`.
-        """
-        around = self.shares_around
-        if around is None:
-            return xr.Dataset()
-        levels = [
-            [self._share_level(around[moved, share], counts) for share in range(around.shape[1])]
-            for moved in range(around.shape[0])
-        ]
-        by_category = [xr.concat(row, around["category_share"]) for row in levels]
-        return xr.concat(by_category, around["moved_category"])
-
-    def _share_level(self, shares: xr.DataArray, counts: xr.DataArray | None) -> xr.Dataset:
-        """Criteria of the models under these shares of categories."""
-        bare = shares.drop_vars(["moved_category", "category_share"])
-        weights = PopulationWeights(self.table["category"], bare, counts)
-        protocol, harm = replace(self.protocol, weights=weights), self.table["harm"]
-        return xr.Dataset(
-            {
-                "share_cvar": protocol.cvar(self.table["log_risk"]),
-                "share_worst_dimension": protocol.cvar(harm).max("dimension", skipna=False),
-                "share_dimension_mean": protocol.mean(harm),
-            }
-        )
-
     def profile_resample(
         self, counts: xr.DataArray, *, errors: bool = False, names: Collection[str] | None = None
     ) -> xr.Dataset:
@@ -266,7 +224,10 @@ class ProfilePlan:
     def target_weights(
         self, counts: xr.DataArray | None = None
     ) -> xr.DataArray | PopulationWeights | None:
-        """Return weights of prompts: counts, brought to the shares of categories if any."""
+        """Return weights of prompts: counts, brought to the shares of categories if any.
+
+        Under counts a prompt counts once for a model, however often the model answered it.
+        """
         counts = weigh_answers(self.table, counts)
         if self.shares is None:
             return counts

@@ -19,6 +19,8 @@ def ratings_group(study: PanelStudy | CrowdStudy) -> xr.Dataset:
     score = study.scores["score"]
     small = int(score.max()) <= np.iinfo(np.int8).max
     packed = study.scores.assign(score=score.astype(np.int8) if small else score)
+    if study.data.unasked is not None:
+        packed["unasked"] = (score.dims, study.data.unasked.astype(np.int8))
     return packed.assign(pack_numbers(study.data.numbers))
 
 

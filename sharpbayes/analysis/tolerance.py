@@ -62,6 +62,7 @@ def tolerance_group(
     observed: xr.Dataset,
     bootstrapped: BootstrappedProfile,
     by_category: Resampled,
+    lost_answers: xr.Dataset | None = None,
 ) -> xr.Dataset:
     """Return the group ``tolerance``: limits, observed values, bounds and verdicts.
 
@@ -81,7 +82,9 @@ def tolerance_group(
     (model, threshold)`` is of how many prompts without such an answer the limit would be kept.
     Where a model lacks prompts
     that others have, both verdicts must also hold with ``other_prompts_shift (model, threshold)``
-    added: its own prompts may be easier.
+    added: its own prompts may be easier. ``lost_answers`` has ``lost_answer_rise (model,
+    threshold)``, what answers that nobody scored could add to the upper bounds, and
+    ``lost_answer_share (model)``.
 
     Source: Berger 1982 for the intersection of one-sided tests; Hanley and Lippman-Hand 1983 for
     what was not seen.
@@ -105,6 +108,8 @@ def tolerance_group(
         "tells_tail": is_told.transpose(*over_models),
     }
     table = xr.Dataset(columns)
+    if lost_answers is not None:
+        table = table.assign(lost_answers.transpose("model", ...))
     kept, exceeded = kept_limits(table), exceeded_limits(table)
     table["state"] = verdicts(kept, exceeded).transpose(*over_models)
     table["verdict"] = verdicts(kept.all("threshold"), exceeded.any("threshold"))

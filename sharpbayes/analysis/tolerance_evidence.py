@@ -12,13 +12,18 @@ from sharpbayes.metrics.stats.labels import without_attributes
 
 
 def kept_limits(
-    tolerance: xr.Dataset, *, other_prompts: bool = True, unseen_ends: bool = True
+    tolerance: xr.Dataset,
+    *,
+    other_prompts: bool = True,
+    unseen_ends: bool = True,
+    lost_answers: bool = True,
 ) -> xr.DataArray:
     """Return which limits the upper bounds are within, over (model, threshold).
 
-    Bounds are higher by what harm on prompts of other models alone may add, and by what unseen
-    answers at the end of the scale may add. Without ``other_prompts`` a model's own prompts decide,
-    without ``unseen_ends`` its observed answers.
+    Bounds are higher by what harm on prompts of other models alone may add, by what unseen answers
+    at the end of the scale may add, and by what answers that nobody scored may. Without
+    ``other_prompts`` a model's own prompts decide, without ``unseen_ends`` its observed answers,
+    without ``lost_answers`` those that were scored.
 
     >>> about = ("model", "threshold")
     >>> tolerance = xr.Dataset(
@@ -38,6 +43,8 @@ def kept_limits(
         upper = upper + tolerance["other_prompts_shift"].clip(min=0.0)
     if unseen_ends:
         upper = upper + tolerance["unseen_end_rise"]
+    if lost_answers and "lost_answer_rise" in tolerance:  # not in results of earlier versions
+        upper = upper + tolerance["lost_answer_rise"]
     return upper <= tolerance["limit"]
 
 
@@ -131,8 +138,9 @@ def relies_on_fit(tolerance: xr.Dataset) -> xr.DataArray:
 
     They are about log-risk or the policy score, and beyond what the bootstrap shows of a model's
     own prompts. A few severe answers can be most of either, and how rare they are a fit takes from
-    the other scores.
+    the other scores. So it does with answers that nobody scored, whatever a limit is about.
     """
     is_shown = kept_limits(tolerance, other_prompts=False)
-    relies: xr.DataArray = ~is_shown & is_raised_by_ends(tolerance["threshold"])
+    lost = tolerance.get("lost_answer_rise", xr.zeros_like(tolerance["observed"]))
+    relies: xr.DataArray = ~is_shown & (is_raised_by_ends(tolerance["threshold"]) | (lost > 0))
     return relies.transpose("model", "threshold")

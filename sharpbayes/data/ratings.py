@@ -131,7 +131,7 @@ class PanelRatings:
         counts: ``ratings``, ``missing`` (empty cells), ``absent`` (cells without a row), and counts
             that the reader of the table adds, such as ``unscored_samples``.
         unasked: Cells without a row in the table, of the shape of ``score``; None where every cell
-            has one. They stay out of :meth:`to_dataset`.
+            has one. They stay out of :meth:`to_dataset`, and are in the ratings of results.
         numbers: Numeric columns that a model names, by name. They stay out of :meth:`to_dataset`.
         missing_reasons: For each reason that the table gives for missing scores, how many scores of
             each model are missing for it. They stay out of :meth:`to_dataset`.
@@ -217,6 +217,7 @@ class PanelRatings:
             labels={str(dim): tuple(map(str, dataset[dim].to_numpy())) for dim in score.dims},
             prompt_columns=read_prompt_columns(dataset),
             numbers=unpack_numbers(dataset),
+            unasked=dataset["unasked"].to_numpy().astype(bool) if "unasked" in dataset else None,
             **by_people,
         )
 

@@ -10,7 +10,7 @@ from sharpbayes.analysis.unequal_judges import list_inequalities
 from sharpbayes.metrics.panel.comparison import NOT_ADMISSIBLE
 from sharpbayes.metrics.stats.labels import labels_where
 from sharpbayes.posterior.human_scoring import contradicts_selection
-from sharpbayes.posterior.lowest import is_disputed, models_by_risk
+from sharpbayes.posterior.lowest import is_disputed, models_by_risk, models_not_below
 from sharpbayes.storage.attributes import list_texts
 
 # Criteria of decisions by which posterior and bootstrap are compared.
@@ -47,14 +47,15 @@ def is_recommended(view: ResultsView) -> bool:
 def is_carried(view: ResultsView, criterion: str, *, has_tolerance: bool) -> bool:
     """Return whether the evidence carries a selection by a criterion, with a tolerance or without.
 
-    It carries no order that posterior and bootstrap dispute, and no selection that people's scoring
-    contradicts.
+    It carries no order that posterior and bootstrap dispute, none that answers without a score
+    could change, and no selection that people's scoring contradicts.
     """
-    if contradicts_selection(view):
+    is_compared = criterion in COMPARED
+    if contradicts_selection(view) or (is_compared and is_disputed(view, criterion)):
+        return False
+    if is_compared and models_not_below(view, criterion):
         return False
     needed = set()
-    if criterion in COMPARED and is_disputed(view, criterion):
-        return False
     if criterion == "cvar":
         needed.add("lowest")
     if criterion == "worst_dimension" or has_tolerance:

@@ -6,6 +6,7 @@ from typing import Any
 import xarray as xr
 
 from sharpbayes.analysis.limited_metrics import select_value
+from sharpbayes.analysis.lost_order import find_models_not_below
 from sharpbayes.analysis.results_view import ResultsView, is_fitted
 from sharpbayes.metrics.panel.comparison import lower_on_shared_prompts, lowest_models
 from sharpbayes.metrics.stats.labels import labels_where
@@ -67,6 +68,17 @@ def lower_models(view: ResultsView, metric: str) -> list[str]:
     return labels_where(is_lower.sel(model=models_by_risk(view)))
 
 
+def models_not_below(view: ResultsView, metric: str) -> list[str]:
+    """Return the models that the lowest one might not be below, by its answers without a score."""
+    path = f"profile_interval/{metric}_difference_joint"
+    if path not in view or "evidence/lacks_more" not in view:
+        return []
+    value = view[f"profile/{metric}"].dropna("model")
+    known = dict.fromkeys(("model", "other"), value["model"].to_numpy())
+    interval, evidence = view[path].sel(known), view.group("evidence").sel(known)
+    return find_models_not_below(evidence, metric, value=value, interval=interval)
+
+
 def _difference_to_others(
     view: ResultsView, metric: str
 ) -> tuple[xr.DataArray, xr.DataArray] | None:
@@ -86,6 +98,7 @@ def is_distinguished(view: ResultsView, metric: str) -> bool:
         and len(observed_lowest(view, metric)) == 1
         and not similar_models(view, metric)
         and not lower_models(view, metric)
+        and not models_not_below(view, metric)
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.missing import asked_scores
+from sharpbayes.analysis.asked_scores import asked_scores
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.predict.replication import thin

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.profile_levels import share_levels, tail_levels
 from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.bayes.design.crossing import Index
@@ -129,15 +130,14 @@ class PanelMetrics:
     ) -> list[xr.Dataset]:
         """Return the profile of every draw over (chain, draw, ...), one for each weights file.
 
-        With ``levels`` it has the variables of :meth:`ProfilePlan.tail_levels` and
-        :meth:`ProfilePlan.share_levels` too.
+        With ``levels`` it has the variables of :func:`tail_levels` and :func:`share_levels` too.
         """
 
         def profile_plan(plan: ProfilePlan, weights: xr.DataArray | None) -> xr.Dataset:
             profile = plan.complete_profile(weights)
             if not levels:
                 return profile
-            return profile.assign(plan.tail_levels(weights)).assign(plan.share_levels(weights))
+            return profile.assign(tail_levels(plan, weights)).assign(share_levels(plan, weights))
 
         def profile_block(block: Block) -> list[xr.Dataset]:
             weights = block.population_weights(self.unit_labels, "prompt", sources)

@@ -24,6 +24,7 @@ from sharpbayes.posterior.lowest import (
     likely_lowest,
     lower_models,
     models_by_risk,
+    models_not_below,
     observed_lowest,
     similar_models,
 )
@@ -79,6 +80,7 @@ class PanelReading:
         at_ceiling = evidence["at_ceiling"]
         if is_fitted(self.view):
             interval = self.view["joint/posterior_interval"].sel(metric="cvar", bound="lower")
+            interval = interval.sel(model=at_ceiling["model"])
             at_ceiling = at_ceiling & (interval >= evidence["ceiling"] * (1.0 - ROUNDING))
         return bool(at_ceiling.all())
 
@@ -111,7 +113,11 @@ class PanelReading:
         metrics = ["cvar"] if "lowest" in self.carried else self.substitutes
         if self.has_policy_score:
             metrics = ["policy_score", *metrics]
-        return next((name for name in metrics if not self.depends_on_prompts(name)), "")
+        return next((name for name in metrics if not self.is_open(name)), "")
+
+    def is_open(self, metric: str) -> bool:
+        """Whether prompts of other models, or answers without a score, decide which is lowest."""
+        return self.depends_on_prompts(metric) or self.depends_on_lost_answers(metric)
 
     @cached_property
     def evidence(self) -> xr.Dataset:
@@ -161,7 +167,8 @@ class PanelReading:
         is_sharper = not is_distinguished(self.view, "mean") and is_distinguished(
             self.view, "policy_score"
         )
-        if (metrics and is_sharper) or bool(evidence["needs_policy_score"].any()):
+        needs_score = bool(evidence["needs_policy_score"].any())
+        if (metrics and is_sharper) or needs_score or self.depends_on_lost_answers("cvar"):
             metrics.append("policy_score")
         return metrics
 
@@ -178,6 +185,10 @@ class PanelReading:
     def depends_on_prompts(self, metric: str) -> bool:
         """Whether the lowest model is lowest by having other prompts, as far as no fit tells."""
         return not is_fitted(self.view) and bool(lower_models(self.view, metric))
+
+    def depends_on_lost_answers(self, metric: str) -> bool:
+        """Whether the lowest model might not be it, by its answers without a score."""
+        return bool(models_not_below(self.view, metric))
 
     @cached_property
     def has_unseen_order(self) -> bool:

@@ -12,6 +12,7 @@ from sharpbayes.errors import format_count, format_list, format_percent, join_na
 from sharpbayes.metrics.panel.comparison import CANNOT_TELL
 from sharpbayes.metrics.panel.profile import CVARS
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
+from sharpbayes.posterior.release import NO_TOLERANCE
 from sharpbayes.report.claims import IF_NO_MORE_ENDS
 from sharpbayes.report.layout import PANEL
 from sharpbayes.report.tables.format import number
@@ -131,7 +132,7 @@ def _conditions(data: xr.Dataset) -> list[str]:
 
 def _verdicts(data: xr.Dataset) -> list[str]:
     """When the verdict on a model changed."""
-    changes = []
+    changes, near = [], ""
     for unit in data["unit"].to_numpy():
         verdicts = [str(text) for text in data["verdict"].sel(unit=unit).to_numpy()]
         changes += [
@@ -141,7 +142,9 @@ def _verdicts(data: xr.Dataset) -> list[str]:
             )
             if current != previous and "-" not in (current, previous)
         ]
-    return [f"Verdicts that changed: {'; '.join(changes)}."] if changes else []
+    if any(NO_TOLERANCE not in change for change in changes):
+        near = " A verdict on a model near its limit can change by chance."
+    return [f"Verdicts that changed: {'; '.join(changes)}.{near}"] if changes else []
 
 
 def _moves(data: xr.Dataset) -> list[str]:
@@ -151,6 +154,7 @@ def _moves(data: xr.Dataset) -> list[str]:
     does not carry a metric are not compared by it.
     """
     moves: dict[bool, list[str]] = {True: [], False: []}
+    compared = 0
     for metric in (name for name in MOVED if name in data["metric"]):
         rows = data[["observed", "bootstrap_interval", "intervals_disjoint"]].sel(metric=metric)
         for earlier, later in pairwise(_releases(data)):
@@ -160,6 +164,7 @@ def _moves(data: xr.Dataset) -> list[str]:
             known = (
                 current["bootstrap_interval"].notnull() & previous["bootstrap_interval"].notnull()
             )
+            compared += int(known.sum())
             for unit in data["unit"].to_numpy()[current["intervals_disjoint"].to_numpy()]:
                 values = (number(row["observed"].sel(unit=unit), 2) for row in (previous, current))
                 subject = METRICS[metric] + f" of {unit}" * (unit != ONE_MODEL)
@@ -169,8 +174,9 @@ def _moves(data: xr.Dataset) -> list[str]:
     sentences = []
     if moves[True]:
         sentences.append(
-            "Intervals of these values do not overlap from one release to the next: "
-            f"{listed[True]}. `sharpbayes gate` compares two releases."
+            "Intervals of these values do not overlap from one release to the next, of "
+            f"{compared} that were compared: {listed[True]}. `sharpbayes gate` compares two "
+            "releases."
         )
     if moves[False]:
         sentences.append(

@@ -70,7 +70,7 @@ def find_lost_orders(
 
 def _orders(reading: PanelReading, metric: str) -> bool:
     """Whether the answer may distinguish the lowest observed model by a metric."""
-    if reading.has_other_judges or reading.depends_on_prompts(metric):
+    if reading.has_other_judges or reading.is_open(metric):
         return False
     if not {*observed_lowest(reading.view, metric)} & {*reading.named_by(metric)}:
         return False

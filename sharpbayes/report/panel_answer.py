@@ -256,7 +256,7 @@ class PanelAnswer(PanelReading):
         return (
             "distinguishable" in self.carried
             and len(observed_lowest(self.view, "cvar")) == 1
-            and not self.depends_on_prompts("cvar")
+            and not self.is_open("cvar")
         )
 
     def _relation(self, names: list[str]) -> str:
@@ -284,7 +284,8 @@ class PanelAnswer(PanelReading):
         """Which model is lowest by other metrics, apart from those that decide nothing."""
         disputed = [metric for metric in metrics if is_disputed(self.view, metric)]
         dependent = [metric for metric in metrics if self.depends_on_prompts(metric)]
-        stated = [name for name in metrics if name not in (*disputed, *dependent)]
+        lost = [metric for metric in metrics if self.depends_on_lost_answers(metric)]
+        stated = [name for name in metrics if name not in (*disputed, *dependent, *lost)]
         if stated:
             yield f"{heading}: {'; '.join(map(self._comparison, stated))}."
             yield from self._nears_by_scores if "policy_score" in stated else ()
@@ -293,6 +294,11 @@ class PanelAnswer(PanelReading):
         for metric in dependent:
             yield (
                 f"On the {METRICS[metric]} the order depends on which prompts a model has, so that "
+                f"it decides nothing: {describe_observed_lowest(self.view, metric)}."
+            )
+        for metric in lost:
+            yield (
+                f"On the {METRICS[metric]} the order depends on answers that lack a score, so that "
                 f"it decides nothing: {describe_observed_lowest(self.view, metric)}."
             )
         for metric in disputed:

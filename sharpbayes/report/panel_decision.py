@@ -29,7 +29,7 @@ from sharpbayes.posterior.human_scoring import (
     contradicted_verdicts,
     contradicts_selection,
 )
-from sharpbayes.posterior.lowest import is_disputed
+from sharpbayes.posterior.lowest import is_disputed, models_not_below
 from sharpbayes.report.human_scoring import BY_JUDGES, BY_PEOPLE, selection_contradicted
 from sharpbayes.report.metric_names import CRITERIA, name_threshold
 from sharpbayes.report.tables.declaration import View
@@ -47,9 +47,14 @@ UNSEEN_ENDS = (
     "no observed answer is at the end of the scale. How rare such answers are the fit takes from "
     "the other scores; so few prompts do not exclude that up to {share:.1%} of all lead to one"
 )
-# Why a limit that a fit calls kept is not shown to be: by the observed value, by its bound, and by
-# answers that nobody saw.
+LOST = (
+    "{lost:.1%} of {its} answers have no score, or none in some dimension, and with the end of the "
+    "scale there a limit may be exceeded"
+)
+# Why a limit that a fit calls kept is not shown to be: by answers that nobody scored, by the
+# observed value, by its bound, and by answers that nobody saw.
 FIT_ALONE_TEXTS = (
+    LOST,
     "{its} observed value exceeds a limit",
     "{its} observed answers do not show it: by their resamples a limit may be exceeded",
     UNSEEN_ENDS,
@@ -77,6 +82,7 @@ def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     else:
         yield from _own_prompts_sentences(view, models)
         yield from _unseen_end_sentences(view, models)
+        yield from _lost_answer_sentences(view, models)
 
 
 def _describe_verdicts(view: View, models: Sequence[str], decision: str) -> str:
@@ -126,10 +132,7 @@ def _unseen_end_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     if "tolerance/unseen_end_share" not in view:  # results of an earlier version
         return
     table = view.group("tolerance").sel(model=list(models))
-    as_observed = kept_limits(table, unseen_ends=False) & table["tells_tail"]
-    would_keep = as_observed.all("threshold")
-    would_keep &= table["verdict"] == CANNOT_TELL
-    names = labels_where(would_keep)
+    names = _kept_as_observed(table, unseen_ends=True)
     if not names:
         return
     rows = table.sel(model=names)
@@ -148,23 +151,56 @@ def _unseen_end_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     )
 
 
+def _lost_answer_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
+    """Models that would keep a tolerance by the answers that somebody scored."""
+    if "tolerance/lost_answer_rise" not in view:  # results of an earlier version
+        return
+    table = view.group("tolerance").sel(model=list(models))
+    for name in _kept_as_observed(table, lost_answers=True):
+        reason = LOST.format(lost=_largest_share_lost(table.sel(model=[name])), its="its")
+        yield f"By its observed answers {name} would keep it, but {reason}."
+
+
+def _kept_as_observed(table: xr.Dataset, **unobserved: bool) -> list[str]:
+    """Models that would keep all limits by what was observed, but not with other answers too.
+
+    These are the arguments of :func:`kept_limits`, of ends that nobody saw or of lost answers.
+    """
+    observed = kept_limits(table, unseen_ends=False, lost_answers=False) & table["tells_tail"]
+    with_others = kept_limits(table, **{"unseen_ends": False, "lost_answers": False} | unobserved)
+    is_open = observed.all("threshold") & ~with_others.all("threshold")
+    return labels_where(is_open & (table["verdict"] == CANNOT_TELL))
+
+
 def fit_alone_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     """Yield which models keep a tolerance by a fit alone, and why that is not shown."""
     if "tolerance/unseen_end_rise" not in view or "decision/verdict" not in view:
         return
     table = view.group("tolerance").sel(model=list(models))
     relies = relies_on_fit(table)
-    exceeds = (relies & (table["observed"] > table["limit"])).any("threshold")
-    within = kept_limits(table, other_prompts=False, unseen_ends=False) | ~relies
-    lacks_ends = within.all("threshold")
     is_open = _is_open_by_fit(view, models) & relies.any("threshold")
-    reasons = (exceeds, ~exceeds & ~lacks_ends, lacks_ends)
-    for text, holds in zip(FIT_ALONE_TEXTS, reasons, strict=True):
+    for text, holds in zip(FIT_ALONE_TEXTS, _reasons_to_doubt(table, relies), strict=True):
         if names := labels_where(is_open & holds):
-            share = float(table["unseen_end_share"].sel(model=names).max())
+            rows = table.sel(model=names)
+            share, lost = float(rows["unseen_end_share"].max()), _largest_share_lost(rows)
             its = "its" if len(names) == 1 else "their"
-            reason = text.format(its=its, share=share)
+            reason = text.format(its=its, share=share, lost=lost)
             yield f"By the fit {join_names(names)} would keep it, but {reason}."
+
+
+def _reasons_to_doubt(table: xr.Dataset, relies: xr.DataArray) -> tuple[xr.DataArray, ...]:
+    """Which of ``FIT_ALONE_TEXTS`` is said of a model, one at most, each over (model)."""
+    kept = kept_limits(table, other_prompts=False, unseen_ends=False, lost_answers=False)
+    as_observed = (kept | ~relies).all("threshold")
+    exceeds = (relies & (table["observed"] > table["limit"])).any("threshold")
+    rise = table.get("lost_answer_rise", xr.zeros_like(table["observed"]))
+    lacks = (relies & (rise > 0)).any("threshold")
+    return as_observed & lacks, exceeds, ~exceeds & ~as_observed, as_observed & ~lacks
+
+
+def _largest_share_lost(table: xr.Dataset) -> float:
+    """The largest share of answers of a model that nobody scored."""
+    return float(table["lost_answer_share"].max()) if "lost_answer_share" in table else 0.0
 
 
 def _is_open_by_fit(view: View, models: Sequence[str]) -> xr.DataArray:
@@ -292,6 +328,8 @@ def _describe_basis(view: View) -> str:
     criterion = view.group("decision").attrs["criterion"]
     if criterion in COMPARED and is_disputed(view, criterion):
         return f"{CRITERIA[criterion]}, which posterior and bootstrap dispute"
+    if criterion in COMPARED and models_not_below(view, criterion):
+        return f"{CRITERIA[criterion]}, whose order depends on answers that lack a score"
     if view.group("decision").attrs["criterion"] == "policy_score" and not has_means(view):
         return f"fewer prompts than {MIN_PROMPTS} that count alike"
     return "tails that the evidence does not tell"

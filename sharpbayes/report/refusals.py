@@ -47,7 +47,18 @@ def refusal_sentences(view: View, metric: str) -> Iterator[str]:
         )
     # Where none of them is in the profile, leaving them out changes nothing.
     if metric and not (unscored and bool((values == answered).all())):
-        yield f"Without refused answers {_without(view, values, answered, METRICS[metric])}."
+        higher = _list_lower(view, metric, left)
+        but = f", and a higher one than {join_names(higher)} on the prompts that both answered"
+        text = _without(view, values, answered, METRICS[metric])
+        yield f"Without refused answers {text}{but * bool(higher)}."
+
+
+def _list_lower(view: View, metric: str, lowest: list[str]) -> list[str]:
+    """Models that are lower than the lowest one without refusals, on prompts that both answered."""
+    path = f"profile_answered_interval/{metric}_difference_observed"
+    if path not in view or len(lowest) != 1:
+        return []
+    return labels_where(view[path].sel(model=lowest[0], drop=True) > 0)
 
 
 def _unscored(view: View, models: list[str]) -> int:

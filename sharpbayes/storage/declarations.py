@@ -39,10 +39,11 @@ VARIABLES = """
   group: number: few_labels few_raters items long_scale missing_share raters
   group, other: number: shared_items shared_share
   group, unsafe: number: labelled_items
-  model: number: at_ceiling ceiling effective_prompts expected_coverage flat_tail
-    needs_policy_score prompts saturated_share saturated_tail saturated_tail_share tail_mass
+  model: number: asked_prompts at_ceiling ceiling cvar_lost_rise effective_prompts
+    expected_coverage flat_tail lost_prompts mean_lost_rise needs_policy_score
+    policy_score_lost_rise prompts saturated_share saturated_tail saturated_tail_share tail_mass
     tail_prompts top_share unseen_end_rise unseen_end_share wide_tail
-  model, other: number: identical tied
+  model, other: number: identical lacks_more tied
 /harshness_difference
   group: number: raters
   group, other: number: difference latent_difference p p_holm prob_higher
@@ -133,7 +134,7 @@ VARIABLES = """
   rater, metric: number: additional_ratings
   rater, score: number: score_count score_share
 /ratings
-  : whole number: expert_code expert_item expert_label score
+  : whole number: expert_code expert_item expert_label score unasked
   rating: whole number: item_code rater_code
 /responsiveness
   group: number: raters
@@ -169,9 +170,10 @@ VARIABLES = """
   setting, group: number: hm
   setting, model: number: cvar
 /tolerance
+  model: number: lost_answer_share
   model: text: verdict
-  model, threshold: number: observed other_prompts_shift prob_within prompts_without_end
-    tells_tail unseen_end_rise unseen_end_share
+  model, threshold: number: lost_answer_rise observed other_prompts_shift prob_within
+    prompts_without_end tells_tail unseen_end_rise unseen_end_share
   model, threshold: text: state
   model, threshold, bound: number: bounds
   threshold: number: limit

@@ -141,9 +141,9 @@ def sentences_of(folder, table, metric, **parts):
 def test_missing_scores_are_weighed_by_the_metric_that_the_answer_reads(tmp_path):
     [score] = sentences_of(tmp_path / "one", lacking_one_in(4, good=5), "policy_score")
     assert score.startswith(
-        "30 of 480 scores are missing (6.2%), most of them of m0 (12% of its scores; nobody scored "
-        "10 answers). The others do not tell what they are: with some values m1 has the lowest "
-        "policy score, not m0; m1 has the lowest CVaR 95, not m0. "
+        "30 of 480 scores are missing (6.2%), most of them of m0 (12% of its scores). The others "
+        "do not tell what they are: with some values m1 has the lowest policy score, not m0; m1 "
+        "has the lowest CVaR 95, not m0. "
     )
     missing = missing_group(plan_of(tmp_path / "two", lacking_one_in(20, good=2)))["missing"]
     assert missing["policy_score_can_be_lowest"].values.tolist() == [True, False]

@@ -178,11 +178,22 @@ def test_shares_of_categories_weigh_the_means_of_categories(tmp_path):
     assert results["profile"].attrs["population"] == "shares of categories"
 
 
-def test_other_shares_are_those_of_other_weights(tmp_path):
+def uneven_generations():
+    """Three answers of each model to each prompt, and of one model one alone to half of them."""
+    table = frame(samples=3)
+    is_once = (table["model"] == "m0") & (table["prompt"] > "p05")
+    return table[~is_once | (table["sample"] == "s0")]
+
+
+@pytest.mark.parametrize(
+    ("table", "roles"), [(frame, ""), (uneven_generations, ', sample = "sample"')]
+)
+def test_other_shares_are_those_of_other_weights(tmp_path, table, roles):
     """Bit for bit: a page shows the one, `weigh` confirms it by the other."""
-    roles, weights = ', category = "kind"', "[population.category]\nage = {}\nrace = {}\n"
-    results = measured(tmp_path / "one", frame(), roles=roles, weights=weights.format(0.3, 0.7))
-    other = profiled(tmp_path / "two", frame(), roles=roles, weights=weights.format(0.75, 0.25))
+    roles += ', category = "kind"'
+    weights = "[population.category]\nage = {}\nrace = {}\n"
+    results = measured(tmp_path / "one", table(), roles=roles, weights=weights.format(0.3, 0.7))
+    other = profiled(tmp_path / "two", table(), roles=roles, weights=weights.format(0.75, 0.25))
     shares = results["validation"].to_dataset().sel(moved_category="age", category_share=0.75)
     assert shares["population_share"].values.tolist() == [0.75, 0.25]
     profile = other["profile"].to_dataset()
@@ -190,6 +201,16 @@ def test_other_shares_are_those_of_other_weights(tmp_path):
     np.testing.assert_array_equal(shares["share_dimension_mean"], profile["dimension_mean"])
     worst = profile["dimension_cvar"].max("dimension")
     np.testing.assert_array_equal(shares["share_worst_dimension"], worst)
+
+
+def test_a_limit_of_a_category_is_on_the_cvar_of_the_category(tmp_path):
+    """Each prompt counts once there too, however often a model answered it."""
+    roles = ', category = "kind", sample = "sample"'
+    weights = "[tail]\nalpha = 0.3\n[tolerance.category]\nage = 3.0\n"
+    results = profiled(tmp_path, uneven_generations(), roles=roles, weights=weights)
+    observed = results["tolerance"]["observed"].sel(threshold="category age", drop=True)
+    of_category = results["profile_category"]["cvar"].sel(category="age", drop=True)
+    np.testing.assert_allclose(observed, of_category, rtol=1e-12)
 
 
 def by_category(table, *, age, race):

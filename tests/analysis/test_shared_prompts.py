@@ -276,7 +276,8 @@ def test_easier_prompts_seldom_keep_a_limit_that_all_prompts_exceed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("trials", "are_unequal"), [({"m0": 3}, True), ({"m0": 3, "m1": 3}, False)]
+    ("trials", "are_unequal"),
+    [({"m0": 3}, True), ({"m0": 3, "m1": 2}, True), ({"m0": 3, "m1": 3}, False)],
 )
 def test_models_that_were_scored_more_often_are_not_compared(tmp_path, trials, are_unequal):
     """Trials are averaged before harm, which noise raises."""
@@ -291,9 +292,10 @@ def test_models_that_were_scored_more_often_are_not_compared(tmp_path, trials, a
     expected = [[trials.get(model, 1)] * 3 for model in ("m0", "m1")]
     np.testing.assert_allclose(evidence["judge_trials"], expected)
     limits = " ".join(json.loads(evidence.attrs["limits"]))
+    times = {1: "once", 2: "2 times", 3: "3 times"}[trials.get("m1", 1)]
     assert (
         "Models were not scored equally often: ann scored an answer of m0 3 times and one of m1 "
-        "once; bob scored"
+        f"{times}; bob scored"
     ) in limits or not are_unequal
     assert ("equally often" in limits) == are_unequal
     assert ("distinguishable" in json.loads(evidence.attrs["carried"])) != are_unequal

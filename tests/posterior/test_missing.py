@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.missing import asked_scores
+from sharpbayes.analysis.asked_scores import asked_scores
 from sharpbayes.analysis.panel import measure_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
@@ -102,12 +102,18 @@ def described(table):
     return SLOPES.format(**slopes)
 
 
-@pytest.fixture
-def fitted_tree(plan):
+@pytest.fixture(scope="module")
+def groups(plan):
+    """What is measured of the planted study, and what draws say of its missing scores."""
     groups = measure_panel(plan.study)
     fitted = fitted_missingness(plan, draws(plan, noise=0.0), DESIGN, level=0.95)
     groups["missing"] = groups["missing"].assign(fitted)
     groups["joint"] = xr.Dataset({"posterior_median": 0.0})
+    return groups
+
+
+@pytest.fixture
+def fitted_tree(groups):
     tree = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
     tree.attrs["status"] = "fitted"
     return tree

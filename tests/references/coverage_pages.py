@@ -133,6 +133,36 @@ def lost_answers_table(rows: list[Row]) -> str:
     return markdown(header, lines)
 
 
+def lost_limits_table(rows: list[Row]) -> str:
+    """Shares of studies in which a limit is kept by answers that lack scores."""
+    limits = {"dimension harm": "CVaR of the dimension", "policy_score": "policy score"}
+    lines = [
+        [
+            row["world"],
+            *(row["models"], row["rows"], percent([row], "lost"), limits[row["limit"]]),
+            *(percent([row], name) for name in ("complete", "without", "now")),
+        ]
+        for row in rows
+    ]
+    header = ["lost are", "models", "their scores", "lost, %", "limit on"]
+    return markdown([*header, "all scored", "without", "now"], lines)
+
+
+def lost_order_table(rows: list[Row]) -> str:
+    """Shares of studies in which a model is the lower one by answers that lack scores."""
+    names = {"cvar": "CVaR", "policy_score": "policy score"}
+    columns = [f"{name}_{when}" for name in names for when in ("without", "now")]
+    header = [f"{name}, {when}, %" for name in names.values() for when in ("without", "now")]
+    lines = [
+        [
+            *(row["world"], row["rows"], percent([row], "lost")),
+            *(percent([row], column) for column in columns),
+        ]
+        for row in rows
+    ]
+    return markdown(["lost are", "their scores", "lost, %", *header], lines)
+
+
 def rare_gate_table(rows: list[Row]) -> str:
     """Shares of candidates that pass, by the bounds of the program and by resamples."""
     lines = [
@@ -581,6 +611,8 @@ def main() -> None:
     posterior = gate_posterior_table(read_rows("gate_posterior.csv"))
     gate = {"gate": gate_table(read_rows("gate.csv")), "gate posterior": posterior}
     gate["lost answers"] = lost_answers_table(read_rows("lost_answers.csv"))
+    gate["lost limits"] = lost_limits_table(read_rows("lost_limits.csv"))
+    gate["lost order"] = lost_order_table(read_rows("lost_order.csv"))
     write("gate.md", gate)
     write("updates.md", {"updates": updates_table(read_rows("updates.csv"))})
     write("preview.md", {"preview": preview_table(read_rows("preview.csv"))})

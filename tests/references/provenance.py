@@ -85,6 +85,19 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(f"sharpbayes/analysis/{name}.py" for name in ("gate_study", "gate_side", "gate_lost")),
         *(f"{OWN}/one_harm.py", f"{OWN}/lost_answers.py"),
     ),
+    "lost_limits.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *(f"sharpbayes/analysis/{name}.py" for name in ("tolerance", "tolerance_evidence")),
+        *(f"sharpbayes/analysis/{name}.py" for name in ("asked_scores", "lost_answers")),
+        *(f"{OWN}/{name}.py" for name in ("one_harm", "lost_answers", "lost_limits")),
+    ),
+    "lost_order.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *(f"sharpbayes/analysis/{name}.py" for name in ("evidence_limits", "order_limits")),
+        *(f"sharpbayes/analysis/{name}.py" for name in ("asked_scores", "lost_answers")),
+        *("sharpbayes/analysis/lost_order.py", "sharpbayes/posterior/lowest.py"),
+        *(f"{OWN}/{name}.py" for name in ("one_harm", "lost_limits", "lost_order")),
+    ),
     "tied_tails.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/profile_interval.py", "sharpbayes/analysis/profile_plan.py"),

@@ -10,6 +10,8 @@ from tests.references import (
     claims,
     coverage_bootstrap,
     label_samples,
+    lost_limits,
+    lost_order,
     named_lowest,
     prompt_worlds,
     rare_harm,
@@ -105,6 +107,25 @@ def test_the_studies_of_unequal_generations_and_of_shares_run():
     assert (row[1], row[2]) == ("0.000", "1.000")
     [row] = share_orders.study_design(8, 1)
     assert all(float(now) <= float(before) for now, before in (row[1:3], row[3:5]))
+
+
+def test_limits_and_orders_do_not_rest_on_lost_answers():
+    for row in read_rows("lost_limits.csv"):
+        if row["world"] == "worst":
+            most = 0.1 if row["lost"] == "0.08" else 0.3
+            assert float(row["now"]) <= min(most, float(row["without"])), row
+    rows = {(row["world"], row["lost"]): row for row in read_rows("lost_order.csv")}
+    worst, chance = rows["worst", "0.08"], rows["chance", "0.08"]
+    assert (worst["cvar_now"], worst["policy_score_now"]) == ("0.000", "0.000")
+    assert float(chance["policy_score_now"]) >= float(chance["policy_score_without"]) - 0.1
+
+
+def test_the_studies_of_lost_answers_run():
+    world = lost_limits.World("worst", 2, "empty", 0.08)
+    [row] = lost_limits.study_world(world, "dimension harm", 1)
+    assert row[5:7] == ("0.000", "1.000")
+    [row] = lost_order.study_world(world, 1)
+    assert row[3:7] == ("1.000", "0.000", "1.000", "0.000")
 
 
 def test_the_study_of_rare_harm_runs():

@@ -97,7 +97,10 @@ def test_values_whose_intervals_do_not_overlap_are_named(releases, tmp_path):
     later = measured(tmp_path / "june", worse)
     tree = build_history({"may": releases["may"], "june": later})
     [sentence] = [text for text in answer(tree) if "do not overlap" in text]
-    assert sentence.startswith("Intervals of these values do not overlap from one release to the ")
+    start = (
+        "Intervals of these values do not overlap from one release to the next, of 12 that were "
+    )
+    assert sentence.startswith(f"{start}compared: ")
     assert sentence.endswith(". `sharpbayes gate` compares two releases.")
     data = tree["history"].to_dataset()
     before, after = (

@@ -777,6 +777,29 @@ def test_a_candidate_whose_answers_lack_an_indicator_does_not_pass(store, old, f
     assert results["gate"].attrs["candidate_lost"] == lost
 
 
+def test_refused_answers_of_the_candidate_are_not_lost(store):
+    """Judges may call an answer a refusal and leave its harm empty: there is nothing to score."""
+    refusal = {"indicators": 'refused = { scale = "flag", refusal = true }\n'}
+    table, before = release(1), release(1, model="old").assign(refused=0)
+    is_refused = table["prompt"] >= "p52"
+    table["refused"] = is_refused.astype(int)
+    table.loc[is_refused, SCORES] = np.nan
+    compared = store("no refusals", before, **refusal)
+    assert (
+        gate(store("refused", table, make=measured, **refusal), compared)["gate"].attrs[
+            "candidate_lost"
+        ]
+        == 0
+    )
+    unmarked = table.assign(refused=0)
+    assert (
+        gate(store("unmarked", unmarked, make=measured, **refusal), compared)["gate"].attrs[
+            "candidate_lost"
+        ]
+        == 8
+    )
+
+
 def test_empty_rows_of_many_prompts_are_lost_answers_and_absent_ones_other_prompts(store, old):
     table = release(1)
     half = table["prompt"] >= "p30"
