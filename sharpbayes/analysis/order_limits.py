@@ -178,13 +178,13 @@ def _order_by_lost_answers(evidence: xr.Dataset) -> Iterator[str]:
         model = evidence["model"][first_lowest(evidence)].item()
         lost, asked = (evidence[f"{name}_prompts"].astype(int) for name in ("lost", "asked"))
         count, number = (int(of_models.sel(model=model)) for of_models in (lost, asked))
-        counts = [f"those of {other} to {int(lost.sel(model=other))}" for other in others]
+        counts = ", ".join(f"{other} {int(lost.sel(model=other))}" for other in others)
         yield (
-            f"{model} has the lowest {name_cvar(evidence)} of the answers that were scored, but "
-            f"its answers to {count} of {number} prompts lack a score, {join_names(counts)}: a "
-            f"difference beyond chance. With the end of the scale there, {model} would not be "
-            f"shown to be below {join_names(others)}. Have these answers scored, or find out why "
-            "they were not."
+            f"This study cannot tell which model has the lowest {name_cvar(evidence)}. Of the "
+            f"answers that were scored {model} has, but its answers to {count} of {number} prompts "
+            f"lack a score ({counts}), a difference beyond chance. With the end of the scale there "
+            f"it would not be shown to be below {join_names(others)}. Have these answers scored, "
+            "or find out why they were not."
         )
 
 

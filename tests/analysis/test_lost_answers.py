@@ -176,10 +176,10 @@ def test_a_model_without_its_worst_answers_is_not_called_the_lowest(tmp_path):
     assert json.loads(evidence.attrs["carried"]) == ["admissible"]
     first, second, *_ = answer(results)
     assert first == (
-        "m0 has the lowest CVaR 95 of the answers that were scored, but its answers to 16 of 200 "
-        "prompts lack a score, those of m1 to 0: a difference beyond chance. With the end of the "
-        "scale there, m0 would not be shown to be below m1. Have these answers scored, or find out "
-        "why they were not."
+        "This study cannot tell which model has the lowest CVaR 95. Of the answers that were "
+        "scored m0 has, but its answers to 16 of 200 prompts lack a score (m1 0), a difference "
+        "beyond chance. With the end of the scale there it would not be shown to be below m1. Have "
+        "these answers scored, or find out why they were not."
     )
     # By the policy score it is below the other one even then.
     assert second.startswith("What can be compared: m0 has the lowest policy score, 0.2")
