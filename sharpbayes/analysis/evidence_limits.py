@@ -96,11 +96,10 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     low = lacks_tail(evidence)
     tells_lowest = are_enough and not low[first_lowest(evidence)]
     tells_kept = are_enough and not (low & evidence["admissible"].to_numpy()).any()
-    comparable = not is_judged_unequally(evidence)
-    comparable &= not depends_on_lost_answers(evidence, "cvar")
+    is_open = is_judged_unequally(evidence) or depends_on_lost_answers(evidence, "cvar")
     statements = {
         "lowest": top and tells_lowest,
-        "distinguishable": tells_lowest and comparable,
+        "distinguishable": tells_lowest and not is_open,
         "admissible": tells_kept if limits_tails else have_means(evidence),
     }
     return [name for name, holds in statements.items() if holds]

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import xarray as xr
-from scipy.special import bdtrc
 
 from sharpbayes.analysis.asked_scores import tabulate_harm
 from sharpbayes.analysis.gate_differences import gate_values, subtract_sides
@@ -14,6 +13,7 @@ from sharpbayes.analysis.indicators import define_sub_indices, normalise_scores
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.metrics.panel.sub_index import sub_indices
+from sharpbayes.metrics.stats.exact_tests import sign_p
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 
 
@@ -25,8 +25,8 @@ def describe_lost_answers(comparison: Comparison, gate: xr.Dataset) -> str:
     upper bound would lie beyond its margin.
     """
     lost, of_reference = (len(comparison.lost[name]) for name in (CANDIDATE, REFERENCE))
-    p = bdtrc(lost - 1, lost + of_reference, 0.5)
-    if comparison.with_lost is None or p >= SIGNIFICANCE_LEVEL:
+    is_chance = sign_p(lost, of_reference) >= SIGNIFICANCE_LEVEL
+    if comparison.with_lost is None or is_chance:
         return ""
     worst = measure_worst(comparison.with_lost, comparison.lost[CANDIDATE], gate["margin"])
     rise = worst - gate["difference"]

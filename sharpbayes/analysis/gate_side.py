@@ -64,8 +64,6 @@ class Side:
     def _list_refused(self) -> set[str]:
         """Return the prompts of which judges call this side's answer, or one of them, a refusal."""
         plan = build_profile_plan(self.study)
-        if not plan.refusals.sizes["indicator"]:
-            return set()
         is_refused = plan.is_refused.sel(model=self.model, drop=True)
         return {*labels_where(is_refused.any(plan.dim[1:]))}
 

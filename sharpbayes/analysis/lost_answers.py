@@ -5,13 +5,13 @@ from functools import cached_property
 
 import numpy as np
 import xarray as xr
-from scipy.special import bdtrc
 
 from sharpbayes.analysis.asked_scores import asked_scores, tabulate_harm
 from sharpbayes.analysis.limited_metrics import split_label
 from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.analysis.tolerance import tolerated_values
 from sharpbayes.metrics.panel.profile import HEADLINE
+from sharpbayes.metrics.stats.exact_tests import sign_p
 from sharpbayes.metrics.stats.multiplicity import SIGNIFICANCE_LEVEL
 from sharpbayes.spec.weights import Tolerance
 
@@ -42,9 +42,7 @@ class LostAnswers:
         the answer lacks all of them. Nothing was to be scored of an answer that is a refusal.
         """
         harm = self.plan.table["harm"]
-        is_missing = harm.isnull() & self._asked.any("judge")
-        if self.plan.refusals.sizes["indicator"]:
-            is_missing &= ~self.plan.is_refused
+        is_missing = harm.isnull() & self._asked.any("judge") & ~self.plan.is_refused
         others = [dim for dim in is_missing.dims if dim not in ("prompt", "dimension")]
         applies = harm.notnull().any(others)
         is_lost: xr.DataArray = is_missing & (applies | is_missing.all("dimension"))
@@ -108,7 +106,7 @@ def lacks_more(is_asked: xr.DataArray, is_lost: xr.DataArray) -> xr.DataArray:
     asked, lost = (array.transpose("model", "prompt") for array in (is_asked, is_lost))
     alone = lost.astype(int).dot((asked & ~lost).astype(int).rename(model="other"), dim="prompt")
     number = alone.transpose("model", "other").to_numpy()
-    p = bdtrc(number - 1, number + number.T, 0.5)
+    p = sign_p(number, number.T)
     more = alone.copy(data=p < SIGNIFICANCE_LEVEL / max(len(p) - 1, 1))
     is_pair = ~np.eye(len(p), dtype=bool)
     return more & alone.copy(data=is_pair)

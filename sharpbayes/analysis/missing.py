@@ -74,7 +74,7 @@ def missing_group(plan: ProfilePlan) -> Groups:
 def _find_unscored(plan: ProfilePlan) -> xr.DataArray:
     """Which answers have no harm in any dimension, and are no refusals."""
     is_unscored: xr.DataArray = plan.table["harm"].isnull().all("dimension")
-    return is_unscored & ~plan.is_refused if plan.refusals.sizes["indicator"] else is_unscored
+    return is_unscored & ~plan.is_refused
 
 
 def _bound_metrics(plan: ProfilePlan, missing: xr.DataArray) -> xr.Dataset:

@@ -120,6 +120,8 @@ class ProfilePlan:
     @property
     def is_refused(self) -> xr.DataArray:
         """Which answers the pooled judges call refusals; none where there are no indicators."""
+        if not self.refusals.sizes["indicator"]:
+            return xr.zeros_like(self.table["log_risk"], dtype=bool)
         return flag_refusals(self.pooled_refusals, cut=self.weights.refusals.cut)
 
     @property

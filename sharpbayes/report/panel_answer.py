@@ -283,24 +283,21 @@ class PanelAnswer(PanelReading):
     def _compare(self, metrics: list[str], heading: str) -> Iterator[str]:
         """Which model is lowest by other metrics, apart from those that decide nothing."""
         disputed = [metric for metric in metrics if is_disputed(self.view, metric)]
-        dependent = [metric for metric in metrics if self.depends_on_prompts(metric)]
-        lost = [metric for metric in metrics if self.depends_on_lost_answers(metric)]
-        stated = [name for name in metrics if name not in (*disputed, *dependent, *lost)]
+        stated = [x for x in metrics if x not in disputed and not self.is_open(x)]
         if stated:
             yield f"{heading}: {'; '.join(map(self._comparison, stated))}."
             yield from self._nears_by_scores if "policy_score" in stated else ()
             stated += ["policy_score"] * (self.has_policy_score and "policy_score" not in stated)
             yield from describe_different_lowest({METRICS[x]: self.named_by(x) for x in stated})
-        for metric in dependent:
-            yield (
-                f"On the {METRICS[metric]} the order depends on which prompts a model has, so that "
-                f"it decides nothing: {describe_observed_lowest(self.view, metric)}."
-            )
-        for metric in lost:
-            yield (
-                f"On the {METRICS[metric]} the order depends on answers that lack a score, so that "
-                f"it decides nothing: {describe_observed_lowest(self.view, metric)}."
-            )
+        for depends, reason in (
+            (self.depends_on_prompts, "which prompts a model has"),
+            (self.depends_on_lost_answers, "answers that lack a score"),
+        ):
+            for metric in filter(depends, metrics):
+                yield (
+                    f"On the {METRICS[metric]} the order depends on {reason}, so that it decides "
+                    f"nothing: {describe_observed_lowest(self.view, metric)}."
+                )
         for metric in disputed:
             yield (
                 f"On the {METRICS[metric]} posterior and bootstrap contradict each other, so "

@@ -31,6 +31,21 @@ def fisher_p(both: int, first: int, second: int, total: int) -> float:
     return float(hypergeom.cdf(both, total, first, second))
 
 
+def sign_p(more: Counts | int, fewer: Counts | int) -> NDArray[np.float64]:
+    """Return the p values of so many of the units that differ on one side, one-sided.
+
+    ``P(X >= more)``, X binomial of ``more + fewer`` units with probability 1/2.
+
+    Source: the sign test, Arbuthnott 1710.
+
+    >>> sign_p(np.array([4, 5]), 0).tolist()
+    [0.0625, 0.03125]
+    """
+    from scipy.special import bdtrc  # noqa: PLC0415 - slow to load
+
+    return np.asarray(bdtrc(more - 1, more + fewer, 0.5), dtype=float)
+
+
 def rank_sum_p(count: Counts, marked: Counts) -> float:
     """Return the exact p value of so low scores of the marked units, one-sided.
 
